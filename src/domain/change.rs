@@ -1,0 +1,238 @@
+//! A write is a value: a [`ChangeSet`] is decided purely, then applied at once or not at all, and twice is the same as once.
+//!
+//! The vector index learns of a change through [`ChangeSet::index_ops`], which the graph store keeps as outbox rows in
+//! the same transaction.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+use super::{ChangeId, Concept, Edge, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
+
+/// Everything one use case writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeSet {
+    /// Applying two sets with the same id is applying one.
+    pub id: ChangeId,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// The principal it was decided for.
+    pub actor: String,
+    /// The use case, for the audit log.
+    pub use_case: String,
+    /// What is written, in order.
+    pub ops: Vec<Op>,
+    /// The answer to give if the same request comes again.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// Ties a client's key to the answer it got.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Idempotency {
+    /// The client's key, unique per principal.
+    pub key: String,
+    /// SHA-256 of the request; another request under the same key is refused.
+    pub request_hash: String,
+    /// The answer, as JSON.
+    pub answer: serde_json::Value,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Creates the memory (`expected_revision` 0) or replaces the revision named. The replaced one is kept as history.
+    PutMemory {
+        /// The whole record.
+        memory: Box<Memory>,
+        /// Revision that must be stored now; 0 for a new memory. Anything else is a conflict.
+        expected_revision: u64,
+        /// Its vectors, one for each space it has.
+        vectors: Vec<NamedVector>,
+    },
+    /// Ends the belief in a memory: status, `valid_to` and `retired_at` are set if it is active, else nothing changes.
+    Retire {
+        /// The memory.
+        id: MemoryId,
+        /// `superseded` or `archived`.
+        status: Status,
+        /// True in the world until then.
+        valid_to: Option<Timestamp>,
+    },
+    /// The same memory was stored again, or returned: counter up.
+    Touch {
+        /// The memories.
+        ids: Vec<MemoryId>,
+    },
+    /// Creates or replaces an edge between memories, or from a memory to a concept. An edge whose end is not there is
+    /// left out.
+    PutEdge(Edge),
+    /// Creates the concept if it is not there.
+    PutConcept(Concept),
+    /// Appends a raw event.
+    PutEvent(Event),
+    /// Removes a memory with its history, edges, terms and vectors. Concepts of `text` origin that nothing names any
+    /// longer go with it.
+    Forget {
+        /// The memory.
+        id: MemoryId,
+    },
+}
+
+names! {
+    /// How to forget.
+    Forgetting {
+        /// Removed from every copy.
+        Delete = "delete",
+        /// Halves importance and confidence.
+        Decay = "decay",
+        /// Kept, never recalled by default.
+        Archive = "archive",
+    }
+}
+
+names! {
+    /// What became of a memory that was given to us.
+    Outcome {
+        /// A new memory.
+        Stored = "stored",
+        /// The same was known; its counter went up.
+        Refreshed = "refreshed",
+        /// A new memory that adds to near neighbours.
+        Supplemented = "supplemented",
+        /// A new memory that replaces older ones.
+        Superseded = "superseded",
+        /// Waiting for a person.
+        Quarantined = "quarantined",
+        /// Not taken; the reason says why.
+        Refused = "refused",
+        /// Below the importance threshold; the answer says so.
+        Dropped = "dropped",
+        /// Accepted and durable, written when the store is back.
+        Queued = "queued",
+    }
+}
+
+/// A vector in a named space, unit length.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedVector {
+    /// Name of the space (model id, with `.window` for the window vector).
+    pub space: String,
+    /// As long as the space's dimension.
+    pub vector: Vec<f32>,
+}
+
+/// What the index knows of a memory besides its vectors: filter fields only, never text. Times are microseconds since 1970.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Payload {
+    /// Scope key.
+    pub visibility: String,
+    /// See [`Memory::status`].
+    pub status: Status,
+    /// See [`Memory::kind`].
+    pub kind: Kind,
+    /// See [`Memory::memory_type`].
+    pub memory_type: MemoryType,
+    /// See [`Memory::language`].
+    pub language: Language,
+    /// See [`Memory::tags`].
+    pub tags: Vec<String>,
+    /// See [`Memory::session_id`].
+    pub session_id: Option<String>,
+    /// See [`Memory::task_id`].
+    pub task_id: Option<String>,
+    /// See [`Memory::occurred_at`].
+    pub occurred_at: i64,
+    /// See [`Memory::valid_from`]; `i64::MIN` is always.
+    pub valid_from: i64,
+    /// See [`Memory::valid_to`]; `i64::MAX` is open.
+    pub valid_to: i64,
+    /// See [`Memory::recorded_at`].
+    pub recorded_at: i64,
+    /// See [`Memory::retired_at`]; `i64::MAX` is open.
+    pub retired_at: i64,
+    /// See [`Memory::expires_at`]; `i64::MAX` is never.
+    pub expires_at: i64,
+}
+
+impl Payload {
+    /// The filter fields of `memory`.
+    pub fn of(memory: &Memory) -> Self {
+        let micros = |time: Option<Timestamp>, none: i64| time.map_or(none, Timestamp::as_microsecond);
+        Self {
+            visibility: memory.scope.key(),
+            status: memory.status,
+            kind: memory.kind,
+            memory_type: memory.memory_type,
+            language: memory.language,
+            tags: memory.tags.clone(),
+            session_id: memory.session_id.clone(),
+            task_id: memory.task_id.clone(),
+            occurred_at: memory.occurred_at.as_microsecond(),
+            valid_from: micros(memory.valid_from, i64::MIN),
+            valid_to: micros(memory.valid_to, i64::MAX),
+            recorded_at: memory.recorded_at.as_microsecond(),
+            retired_at: micros(memory.retired_at, i64::MAX),
+            expires_at: micros(memory.expires_at, i64::MAX),
+        }
+    }
+}
+
+/// A memory as the index holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The memory.
+    pub id: MemoryId,
+    /// At least one.
+    pub vectors: Vec<NamedVector>,
+    /// Filter fields.
+    pub payload: Payload,
+}
+
+/// One write to the vector index. Each is idempotent, and later ones win.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexOp {
+    /// Creates or replaces a point.
+    Upsert(Point),
+    /// Sets the three fields that change when a memory is retired; a missing point is left missing.
+    Retire {
+        /// The memory.
+        id: MemoryId,
+        /// New status.
+        status: Status,
+        /// New `valid_to`, microseconds; `None` leaves it.
+        valid_to: Option<i64>,
+        /// New `retired_at`, microseconds.
+        retired_at: i64,
+    },
+    /// Removes a point; a missing one is fine.
+    Delete {
+        /// The memory.
+        id: MemoryId,
+    },
+}
+
+impl ChangeSet {
+    /// What the index must do for this change, in order. Memories without vectors (quarantined ones) have no point.
+    pub fn index_ops(&self) -> Vec<IndexOp> {
+        self.ops
+            .iter()
+            .filter_map(|op| match op {
+                Op::PutMemory { memory, vectors, .. } if !vectors.is_empty() => Some(IndexOp::Upsert(Point {
+                    id: memory.id,
+                    vectors: vectors.clone(),
+                    payload: Payload::of(memory),
+                })),
+                Op::Retire { id, status, valid_to } => Some(IndexOp::Retire {
+                    id: *id,
+                    status: *status,
+                    valid_to: valid_to.map(Timestamp::as_microsecond),
+                    retired_at: self.at.as_microsecond(),
+                }),
+                Op::Forget { id } => Some(IndexOp::Delete { id: *id }),
+                _ => None,
+            })
+            .collect()
+    }
+}

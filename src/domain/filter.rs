@@ -1,0 +1,74 @@
+//! What a search is narrowed to. Stores and indexes apply it inside the search, never after it.
+
+use jiff::Timestamp;
+
+use super::{Kind, Language, Memory, MemoryType, Status};
+
+/// The two clocks of a question. Both empty: what we believe now and what is in force.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AsOf {
+    /// What was true in the world then.
+    pub world: Option<Timestamp>,
+    /// What we believed then.
+    pub known: Option<Timestamp>,
+}
+
+/// Conditions on memories; empty fields ask nothing. Values within a field are alternatives, fields are all required.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    /// Layers.
+    pub kinds: Vec<Kind>,
+    /// Types.
+    pub types: Vec<MemoryType>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Session.
+    pub session_id: Option<String>,
+    /// Task.
+    pub task_id: Option<String>,
+    /// `occurred_at` from then (inclusive).
+    pub since: Option<Timestamp>,
+    /// `occurred_at` until then (exclusive).
+    pub until: Option<Timestamp>,
+    /// Only memories in this language.
+    pub language: Option<Language>,
+    /// Superseded memories too.
+    pub include_superseded: bool,
+    /// Expired memories are left out as of this moment.
+    pub now: Option<Timestamp>,
+    /// Time travel.
+    pub as_of: AsOf,
+}
+
+impl Filter {
+    /// Whether `memory` meets every condition. The meaning that each store's query must have; the in-memory ones call it.
+    ///
+    /// Without time travel only active memories match (and superseded ones when asked for). With `known`, a memory
+    /// matches if it was recorded by then and not yet retired; with `world`, if its validity holds that moment.
+    pub fn matches(&self, memory: &Memory) -> bool {
+        let travels = self.as_of.world.is_some() || self.as_of.known.is_some();
+        let status = match memory.status {
+            Status::Active => true,
+            Status::Superseded => self.include_superseded || travels,
+            Status::Archived | Status::Quarantined => false,
+        };
+        let believed = self.as_of.known.is_none_or(|at| {
+            memory.recorded_at <= at && (self.include_superseded || memory.retired_at.is_none_or(|end| at < end))
+        });
+        let holds = self.as_of.world.is_none_or(|at| {
+            memory.valid_from.is_none_or(|from| from <= at) && memory.valid_to.is_none_or(|to| at < to)
+        });
+        status
+            && believed
+            && holds
+            && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
+            && (self.types.is_empty() || self.types.contains(&memory.memory_type))
+            && (self.tags.is_empty() || self.tags.iter().any(|tag| memory.tags.contains(tag)))
+            && self.session_id.as_ref().is_none_or(|id| memory.session_id.as_ref() == Some(id))
+            && self.task_id.as_ref().is_none_or(|id| memory.task_id.as_ref() == Some(id))
+            && self.since.is_none_or(|since| memory.occurred_at >= since)
+            && self.until.is_none_or(|until| memory.occurred_at < until)
+            && self.language.is_none_or(|language| memory.language == language)
+            && self.now.is_none_or(|now| memory.expires_at.is_none_or(|end| now < end))
+    }
+}

@@ -1,0 +1,24 @@
+//! What things are: values and rules.
+//!
+//! No I/O, no async, no protocol types and no clock: time and ids are handed in. Every other room may use this one and it
+//! uses none of them. To add a record: a file here, an [`Op`] that writes it, a column in each store.
+
+mod caller;
+mod change;
+mod concept;
+mod edge;
+mod event;
+mod filter;
+mod id;
+mod memory;
+mod visibility;
+
+pub use caller::{Caller, PrincipalKind, Right};
+pub use change::{ChangeSet, Forgetting, Idempotency, IndexOp, NamedVector, Op, Outcome, Payload, Point};
+pub use concept::{Concept, ConceptKey, ConceptOrigin};
+pub use edge::{Direction, Edge, EdgeKind};
+pub use event::{Event, EventDetail, EventKind};
+pub use filter::{AsOf, Filter};
+pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
+pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub use visibility::{Scope, Visibility};

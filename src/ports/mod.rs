@@ -1,0 +1,28 @@
+//! What the core asks of the world. Traits and their plain argument types, nothing that runs.
+//!
+//! Rules: every reading method takes a [`crate::domain::Visibility`]; "not found" is `None` or an absent entry, not an
+//! error; methods that write say their atomicity. To add a port: a file here, an adapter in `backends` or `models`, a
+//! contract suite in `tests/it`.
+
+mod clock;
+mod embedder;
+mod error;
+mod graph_store;
+mod journal;
+mod language_model;
+mod reranker;
+mod token_store;
+mod vector_index;
+
+pub use clock::Clock;
+pub use embedder::{Calibration, Embedder, ModelCard};
+pub use error::{PortError, PortErrorKind};
+pub use graph_store::{
+    Applied, ConceptUse, GraphStore, KeywordQuery, Neighbourhood, NeighbourhoodQuery, NodeRef, OutboxRow, Recorded, Scored,
+    StoreCounts,
+};
+pub use journal::{Journal, JournalEntry};
+pub use language_model::{Completion, LanguageModel};
+pub use reranker::Reranker;
+pub use token_store::{StoredToken, TokenStore};
+pub use vector_index::{SpaceSpec, VectorIndex, VectorQuery};
