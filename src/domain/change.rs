@@ -6,8 +6,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
+use uuid::Uuid;
 
-use super::{ChangeId, Concept, Edge, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
+use super::{ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
 
 /// Everything one use case writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,13 @@ pub enum Op {
     /// Creates or replaces an edge between memories, or from a memory to a concept. An edge whose end is not there is
     /// left out.
     PutEdge(Edge),
+    /// Removes the edges of these kinds that leave a node.
+    DropEdges {
+        /// The node.
+        from: Uuid,
+        /// Kinds to remove.
+        kinds: Vec<EdgeKind>,
+    },
     /// Creates the concept if it is not there.
     PutConcept(Concept),
     /// Appends a raw event.
