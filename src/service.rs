@@ -202,11 +202,6 @@ impl Service {
     pub fn clock(&self) -> &dyn Clock {
         &*self.parts.clock
     }
-
-    /// Makes everything durable, for a graceful stop.
-    pub async fn close(&self) -> Result<(), Error> {
-        Ok(self.parts.drain.catch_up().await.map(|_| ())?)
-    }
 }
 
 #[async_trait::async_trait]
