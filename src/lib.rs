@@ -3,7 +3,16 @@
 //! `ARCHITECTURE.md` has the map of the rooms and walks through store, recall and associate.
 
 pub mod backends;
+pub mod config;
 pub mod domain;
+pub mod error;
+pub mod input;
+pub mod jobs;
 pub mod models;
 pub mod ports;
+pub mod read;
+pub mod scoring;
+pub mod service;
+pub mod telemetry;
 pub mod text;
+pub mod write;

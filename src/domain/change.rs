@@ -6,8 +6,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
+use uuid::Uuid;
 
-use super::{ChangeId, Concept, Edge, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
+use super::{ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
 
 /// Everything one use case writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,13 @@ pub enum Op {
     /// Creates or replaces an edge between memories, or from a memory to a concept. An edge whose end is not there is
     /// left out.
     PutEdge(Edge),
+    /// Removes the edges of these kinds that leave a node.
+    DropEdges {
+        /// The node.
+        from: Uuid,
+        /// Kinds to remove.
+        kinds: Vec<EdgeKind>,
+    },
     /// Creates the concept if it is not there.
     PutConcept(Concept),
     /// Appends a raw event.
@@ -195,7 +203,8 @@ pub struct Point {
 pub enum IndexOp {
     /// Creates or replaces a point.
     Upsert(Point),
-    /// Sets the three fields that change when a memory is retired; a missing point is left missing.
+    /// Sets the three fields that change when a memory is retired, if the point is there and active: like
+    /// [`Op::Retire`], a second one changes nothing.
     Retire {
         /// The memory.
         id: MemoryId,
@@ -205,6 +214,13 @@ pub enum IndexOp {
         valid_to: Option<i64>,
         /// New `retired_at`, microseconds.
         retired_at: i64,
+    },
+    /// Replaces the filter fields and keeps the vectors; a missing point is left missing. For the doctor.
+    SetPayload {
+        /// The memory.
+        id: MemoryId,
+        /// All fields.
+        payload: Payload,
     },
     /// Removes a point; a missing one is fine.
     Delete {

@@ -19,7 +19,7 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    pub(super) fn new(given: &str, expected: &[&str]) -> Self {
+    pub(crate) fn new(given: &str, expected: &[&str]) -> Self {
         Self { given: given.chars().take(40).collect(), expected: expected.join(", ") }
     }
 }
@@ -49,12 +49,12 @@ macro_rules! names {
         impl FromStr for $name {
             type Err = UnknownName;
             fn from_str(text: &str) -> Result<Self, UnknownName> {
-                match text { $($text => Ok(Self::$variant),)+ _ => Err(UnknownName::new(text, Self::NAMES)) }
+                match text { $($text => Ok(Self::$variant),)+ _ => Err($crate::domain::UnknownName::new(text, Self::NAMES)) }
             }
         }
     };
 }
-pub(super) use names;
+pub(crate) use names;
 
 names! {
     /// The layer a memory lives in.

@@ -21,4 +21,5 @@ pub use event::{Event, EventDetail, EventKind};
 pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub(crate) use memory::names;
 pub use visibility::{Scope, Visibility};

@@ -82,6 +82,8 @@ pub struct ConceptUse {
     pub concept: Concept,
     /// Visible memories that are about it or mention it.
     pub uses: usize,
+    /// Those of them that are about it.
+    pub about: usize,
 }
 
 /// A bounded, visible part of the graph.

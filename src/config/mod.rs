@@ -1,0 +1,205 @@
+//! Settings. Every key is in `config.default.toml`, which is built in; a file and the environment override it.
+//!
+//! The environment is read here and nowhere else. To add a key: a line with a sentence in `config.default.toml`, a field
+//! below; the test checks that neither has one the other lacks.
+
+use std::path::{Path, PathBuf};
+
+use figment::{
+    Figment,
+    providers::{Env, Format, Toml},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{models::EmbedderEntry, read::ReadSettings, write::WriteSettings};
+
+/// The defaults, as a documented file.
+pub const DEFAULT: &str = include_str!("../../config.default.toml");
+
+/// A setting that cannot be used. The message names the key.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The named file cannot be read.
+    #[error("config file {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A value or key is wrong.
+    #[error("config key {0}")]
+    Key(String),
+}
+
+/// All settings.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// HTTP.
+    pub server: Server,
+    /// Where data lives.
+    pub data: Data,
+    /// Graph store.
+    pub graph: Graph,
+    /// Vector index.
+    pub vectors: Vectors,
+    /// Embedders.
+    pub models: Models,
+    /// Write path.
+    pub write: WriteSettings,
+    /// Read path.
+    pub read: ReadSettings,
+    /// Logs.
+    pub log: Log,
+}
+
+/// See `[server]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Server {
+    pub listen: std::net::SocketAddr,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub max_body_bytes: usize,
+    pub shutdown_secs: u64,
+}
+
+/// See `[data]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Data {
+    pub dir: PathBuf,
+}
+
+/// See `[graph]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Graph {
+    pub url: String,
+}
+
+/// See `[vectors]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Vectors {
+    pub url: String,
+    pub flush_rows: usize,
+    pub flush_secs: u64,
+    pub optimize_points: usize,
+}
+
+/// See `[models]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Models {
+    pub dir: PathBuf,
+    pub batch: usize,
+    pub threads: usize,
+    pub query_cache: usize,
+    pub embedders: Vec<EmbedderEntry>,
+}
+
+/// See `[log]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Log {
+    pub level: String,
+    pub format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Config {
+    /// The defaults, then `file`, then the environment.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut figment = Figment::from(Toml::string(DEFAULT));
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+            figment = figment.merge(Toml::string(&text));
+        }
+        let environment =
+            Env::prefixed("RECOLLECT_").filter(|key| key.as_str().contains("__")).split("__").lowercase(true);
+        let mut config: Self = figment.merge(environment).extract().map_err(|error| {
+            let key = error.path.join(".");
+            ConfigError::Key(if key.is_empty() { error.to_string() } else { format!("{key}: {}", error.kind) })
+        })?;
+        if config.models.dir.as_os_str().is_empty() {
+            config.models.dir = default_models_dir();
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |key: &str, what: &str| Err(ConfigError::Key(format!("{key}: {what}")));
+        if self.models.embedders.is_empty() {
+            return wrong("models.embedders", "at least one entry is needed");
+        }
+        if self.models.embedders[0].language.is_some() {
+            return wrong("models.embedders", "the first entry holds every memory, so it takes no language");
+        }
+        if self.models.batch == 0 {
+            return wrong("models.batch", "must be at least 1");
+        }
+        self.write.check().and_then(|()| self.read.check()).map_err(ConfigError::Key)
+    }
+}
+
+fn default_models_dir() -> PathBuf {
+    if let Some(dir) = std::env::var_os("RECOLLECT_MODELS").filter(|dir| !dir.is_empty()) {
+        return dir.into();
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from)
+        .unwrap_or_else(|| std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default().join(".cache"));
+    cache.join("recollect/models")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_file_is_complete_and_valid() {
+        let config: Config = Figment::from(Toml::string(DEFAULT)).extract().expect("the default file parses");
+        config.check().expect("the defaults are valid");
+        // Deserialising proves that no field lacks a key; the other way round is `deny_unknown_fields`.
+        assert_eq!(config.server.listen.port(), 7979);
+        assert_eq!(config.models.embedders.len(), 2);
+    }
+
+    #[test]
+    fn a_bad_value_names_its_key() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        for (text, key) in [
+            ("[server]\nlisten = 7", "server.listen"),
+            ("[read]\ncandidates = \"many\"", "read.candidates"),
+            ("[read]\ncandidates = 0", "read.candidates"),
+            ("[reed]\nx = 1", "reed"),
+            ("[write]\nsupplements_from = 2.0", "write.supplements"),
+            ("[log]\nformat = \"xml\"", "log.format"),
+        ] {
+            let file = dir.path().join("c.toml");
+            std::fs::write(&file, text).expect("file written");
+            let message = Config::load(Some(&file)).expect_err(text).to_string();
+            assert!(message.contains(key), "{text:?} gave {message:?}");
+        }
+    }
+}

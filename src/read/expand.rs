@@ -1,0 +1,122 @@
+//! From the best candidates through the graph: fetches the neighbourhood and the vectors of its members, and lets
+//! `scoring` spread activation over it.
+
+use std::collections::HashMap;
+
+use super::{
+    Degraded, PathStep, ReadContext,
+    candidates::{QueryVector, by_deadline, vectors_of},
+};
+use crate::{
+    domain::{Direction, EdgeKind, Filter, MemoryId, Visibility},
+    ports::{Neighbourhood, NeighbourhoodQuery},
+    scoring::{Activated, Step, Walk, activate},
+};
+use tokio::time::Instant;
+
+/// Where to walk.
+pub(super) struct Expansion<'a> {
+    /// Seeds with their strength, 0..=1.
+    pub seeds: Vec<(MemoryId, f32)>,
+    pub depth: u32,
+    pub edges: Vec<EdgeKind>,
+    pub direction: Direction,
+    pub filter: &'a Filter,
+    pub visibility: &'a Visibility,
+    pub deadline: Instant,
+}
+
+/// What the walk found.
+#[derive(Default)]
+pub(super) struct Expanded {
+    pub reached: HashMap<MemoryId, Activated>,
+    pub neighbourhood: Neighbourhood,
+    /// Raw cosine of the query with each member of the neighbourhood, calibrated and not clamped.
+    pub similarity: HashMap<MemoryId, f32>,
+    pub degraded: Vec<Degraded>,
+}
+
+/// Every kind of edge that a walk follows unless told otherwise.
+pub(super) const ALL_EDGES: [EdgeKind; 9] = [
+    EdgeKind::SameSession,
+    EdgeKind::SameTask,
+    EdgeKind::Supersedes,
+    EdgeKind::Causes,
+    EdgeKind::Supplements,
+    EdgeKind::DerivedFrom,
+    EdgeKind::Contradicts,
+    EdgeKind::About,
+    EdgeKind::Mentions,
+];
+
+pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expansion: &Expansion<'_>) -> Expanded {
+    let settings = &ctx.settings;
+    let Expansion { seeds, depth, edges, direction, filter, visibility, deadline } = expansion;
+    let query = NeighbourhoodQuery {
+        seeds: seeds.iter().map(|(id, _)| *id).collect(),
+        depth: *depth,
+        max_nodes: settings.max_nodes,
+        edges: edges.clone(),
+        direction: *direction,
+        max_concept_uses: settings.max_concept_uses,
+        filter: (*filter).clone(),
+    };
+    let mut expanded = Expanded::default();
+    expanded.neighbourhood = match by_deadline(*deadline, "graph", ctx.graph.neighbourhood(&query, visibility)).await {
+        Ok(neighbourhood) => neighbourhood,
+        Err(missing) => {
+            expanded.degraded.push(missing);
+            return expanded;
+        }
+    };
+    let ids: Vec<MemoryId> = expanded.neighbourhood.nodes.iter().map(|node| node.id).collect();
+    let vectors = match by_deadline(*deadline, "semantic", vectors_of(ctx, queries, &ids, visibility)).await {
+        Ok(vectors) => vectors,
+        Err(missing) => {
+            expanded.degraded.push(missing);
+            Vec::new()
+        }
+    };
+    for (query, vectors) in queries.iter().zip(&vectors) {
+        for (id, vector) in vectors {
+            expanded.similarity.entry(*id).or_insert_with(|| query.calibrated(dot(&query.vector, vector)));
+        }
+    }
+    // The residual of q after a seed p is q - r (q.p) p, so its product with t needs only the three cosines.
+    let residual = settings.activation.residual;
+    let unanswered = |seed: MemoryId, node: MemoryId| -> Option<f32> {
+        let (query, vectors) = queries.iter().zip(&vectors).find(|(_, vectors)| vectors.contains_key(&node))?;
+        let target = &vectors[&node];
+        let asked = dot(&query.vector, target);
+        let Some(start) = vectors.get(&seed) else { return Some(query.calibrated(asked).clamp(0.0, 1.0)) };
+        let answered = dot(&query.vector, start);
+        let left = (1.0 - residual * (2.0 - residual) * answered * answered).max(1e-6).sqrt();
+        Some(query.calibrated((asked - residual * answered * dot(start, target)) / left).clamp(0.0, 1.0))
+    };
+    let walk =
+        Walk { graph: &expanded.neighbourhood, seeds, depth: *depth, direction: *direction, unanswered: &unanswered };
+    expanded.reached = activate(&walk, &settings.activation);
+    expanded
+}
+
+/// A path as the answer shows it.
+pub(super) fn path_steps(steps: &[Step], neighbourhood: &Neighbourhood) -> Vec<PathStep> {
+    steps
+        .iter()
+        .map(|step| PathStep {
+            from: step.from.to_string(),
+            edge: format!("{}{}", if step.reversed { "<" } else { "" }, step.kind),
+            to: step.to.to_string(),
+            label: neighbourhood
+                .concepts
+                .iter()
+                .find(|used| used.concept.id.0 == step.to)
+                .map(|used| used.concept.label.clone()),
+            weight: step.weight,
+        })
+        .collect()
+}
+
+fn dot(one: &[f32], other: &[f32]) -> f32 {
+    one.iter().zip(other).map(|(a, b)| a * b).sum()
+}

@@ -1,0 +1,26 @@
+//! Reads memories by id.
+
+use super::{GetReply, GetRequest, MemoryRecord, ReadContext};
+use crate::{
+    domain::{AsOf, Caller, Right},
+    error::Error,
+    input,
+};
+
+/// Ids of one request at most.
+const IDS: usize = 100;
+
+/// The memories asked for, in that order. One that is unknown, or not the caller's to see, is `NOT_FOUND` for the whole.
+pub async fn get(ctx: &ReadContext, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
+    crate::write::require(caller, Right::MemoryRead)?;
+    let ids = input::memory_ids("ids", &request.ids, IDS)?;
+    if ids.is_empty() {
+        return Err(Error::bad_input("ids", "at least one id is needed"));
+    }
+    let as_of = AsOf { world: None, known: input::optional_time("known_at", request.known_at.as_deref())? };
+    let memories = ctx.graph.memories(&ids, as_of, &caller.visibility()).await?;
+    if ids.iter().any(|id| !memories.iter().any(|memory| memory.id == *id)) {
+        return Err(Error::not_found("ids"));
+    }
+    Ok(GetReply { memories: memories.into_iter().map(MemoryRecord::from).collect() })
+}

@@ -1,0 +1,201 @@
+//! Recalls: one question, one ranked answer.
+
+use std::collections::HashMap;
+
+use super::{
+    Mode, ReadContext, RecallItem, RecallReply, RecallRequest, Understood,
+    candidates::{Arms, Candidates, by_deadline, candidates, deadline},
+    expand::{ALL_EDGES, Expansion, expand, path_steps},
+    rank::{Evidence, Order, items, unranked},
+};
+use crate::{
+    domain::{AsOf, Caller, Direction, Filter, MemoryId, MemoryType, Right, Visibility},
+    error::{Error, ErrorCode},
+    input,
+    scoring::{fuse, scaled},
+    text,
+};
+use tokio::time::Instant;
+
+/// Items of an answer when no limit is given.
+const DEFAULT_LIMIT: i64 = 5;
+/// Constraints that come along at most.
+const CONSTRAINTS: usize = 20;
+
+/// A checked question.
+pub(super) struct Question {
+    pub query: String,
+    pub mode: Mode,
+    pub limit: usize,
+    pub filter: Filter,
+    pub min_score: Option<f32>,
+}
+
+/// Answers a question from what the caller may see.
+pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
+    let started = Instant::now();
+    crate::write::require(caller, Right::MemoryRead)?;
+    let question = question(ctx, request)?;
+    let visibility = caller.visibility();
+    let deadline = deadline(ctx);
+    let now = ctx.clock.now();
+    let arms = Arms {
+        semantic: matches!(question.mode, Mode::Hybrid | Mode::Semantic | Mode::Associative),
+        keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
+        recent: question.mode == Mode::Recent,
+    };
+    let (mut found, constraints) = tokio::join!(
+        candidates(ctx, &question.query, arms, &question.filter, &visibility, deadline),
+        constraints(ctx, &question, &visibility, deadline),
+    );
+    let mut evidence = fused(ctx, question.mode, &found);
+    if question.mode == Mode::Associative {
+        associate_candidates(ctx, &question, &mut found, &mut evidence, &visibility, deadline).await;
+    }
+    let order = Order {
+        terms: &found.terms,
+        as_of: question.filter.as_of,
+        now,
+        limit: question.limit,
+        min_score: question.min_score,
+    };
+    let items = items(ctx, evidence, &order, &visibility).await?;
+    let mut degraded = found.degraded;
+    let constraints = constraints.unwrap_or_else(|missing| {
+        degraded.push(missing);
+        Vec::new()
+    });
+    let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
+    if items.is_empty() && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked {
+        return Err(Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment"));
+    }
+    Ok(RecallReply {
+        items,
+        constraints,
+        understood: Understood {
+            mode: question.mode.to_string(),
+            language: text::language(&question.query).to_string(),
+            spaces: found.queries.iter().map(|query| query.embedder.card().id.clone()).collect(),
+            terms: found.terms,
+        },
+        degraded,
+        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+    })
+}
+
+fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error> {
+    let mode = input::optional_name("mode", request.mode.as_deref())?.unwrap_or(Mode::Hybrid);
+    let query = match mode {
+        Mode::Recent if request.query.trim().is_empty() => String::new(),
+        _ => input::text("query", request.query, ctx.settings.max_query_bytes)?,
+    };
+    let filter = Filter {
+        kinds: input::names("kinds", &request.kinds)?,
+        types: input::names("types", &request.types)?,
+        tags: request.tags,
+        session_id: request.session_id,
+        task_id: request.task_id,
+        since: input::optional_time("since", request.since.as_deref())?,
+        until: input::optional_time("until", request.until.as_deref())?,
+        include_superseded: request.include_superseded,
+        now: Some(ctx.clock.now()),
+        as_of: AsOf {
+            world: input::optional_time("as_of", request.as_of.as_deref())?,
+            known: input::optional_time("known_at", request.known_at.as_deref())?,
+        },
+        language: None,
+    };
+    Ok(Question {
+        query,
+        mode,
+        limit: input::count("limit", request.limit.unwrap_or(DEFAULT_LIMIT), ctx.settings.max_limit)?,
+        filter,
+        min_score: request.min_score.map(|value| input::share("min_score", value)).transpose()?,
+    })
+}
+
+/// Evidence for every candidate, with the relevance of the mode.
+pub(super) fn fused(ctx: &ReadContext, mode: Mode, found: &Candidates<'_>) -> HashMap<MemoryId, Evidence> {
+    let weights = &ctx.settings.fusion;
+    let (semantic, window, keyword, recent) =
+        (scaled(&found.semantic), scaled(&found.window), scaled(&found.keyword), scaled(&found.recent));
+    let relevance = match mode {
+        Mode::Semantic => fuse(&[(&semantic, 1.0)]),
+        Mode::Keyword => fuse(&[(&keyword, 1.0)]),
+        Mode::Recent => fuse(&[(&recent, 1.0)]),
+        Mode::Hybrid | Mode::Associative => {
+            fuse(&[(&semantic, weights.semantic), (&window, weights.window), (&keyword, weights.keyword)])
+        }
+    };
+    let mut evidence: HashMap<MemoryId, Evidence> = relevance
+        .into_iter()
+        .map(|(id, relevance)| (id, Evidence { relevance, keyword: keyword.get(&id).copied(), ..Evidence::default() }))
+        .collect();
+    for hit in &found.semantic {
+        evidence.entry(hit.id).and_modify(|evidence| evidence.semantic = Some(hit.score));
+    }
+    for hit in &found.window {
+        evidence.entry(hit.id).and_modify(|evidence| evidence.window = Some(hit.score));
+    }
+    evidence
+}
+
+/// Adds what the graph reaches from the best candidates.
+async fn associate_candidates(
+    ctx: &ReadContext,
+    question: &Question,
+    found: &mut Candidates<'_>,
+    evidence: &mut HashMap<MemoryId, Evidence>,
+    visibility: &Visibility,
+    deadline: Instant,
+) {
+    let expansion = Expansion {
+        seeds: seeds(evidence, ctx.settings.activation.seeds),
+        depth: 1,
+        edges: ALL_EDGES.to_vec(),
+        direction: Direction::Both,
+        filter: &question.filter,
+        visibility,
+        deadline,
+    };
+    let expanded = expand(ctx, &found.queries, &expansion).await;
+    for (id, reached) in expanded.reached {
+        let entry = evidence.entry(id).or_insert_with(|| Evidence {
+            semantic: expanded.similarity.get(&id).copied(),
+            ..Evidence::default()
+        });
+        entry.relevance += ctx.settings.activation.gain * reached.activation;
+        entry.activation = Some(reached.activation);
+        entry.path = path_steps(&reached.path, &expanded.neighbourhood);
+    }
+    found.degraded.extend(expanded.degraded);
+}
+
+/// The best candidates, with their strength relative to the best.
+pub(super) fn seeds(evidence: &HashMap<MemoryId, Evidence>, count: usize) -> Vec<(MemoryId, f32)> {
+    let mut best: Vec<(MemoryId, f32)> =
+        evidence.iter().map(|(id, evidence)| (*id, evidence.relevance)).filter(|(_, relevance)| *relevance > 0.0).collect();
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    best.truncate(count);
+    let top = best.first().map_or(1.0, |(_, relevance)| *relevance);
+    best.into_iter().map(|(id, relevance)| (id, relevance / top)).collect()
+}
+
+/// The constraints in force for the caller, newest first. They come along whatever the question is.
+async fn constraints(
+    ctx: &ReadContext,
+    question: &Question,
+    visibility: &Visibility,
+    deadline: Instant,
+) -> Result<Vec<RecallItem>, super::Degraded> {
+    let now = ctx.clock.now();
+    let as_of = AsOf { world: question.filter.as_of.world.or(Some(now)), known: question.filter.as_of.known };
+    let filter = Filter { types: vec![MemoryType::Constraint], now: Some(now), as_of, ..Filter::default() };
+    by_deadline(deadline, "constraints", async {
+        let ids: Vec<MemoryId> =
+            ctx.graph.recent(&filter, CONSTRAINTS, visibility).await?.into_iter().map(|hit| hit.id).collect();
+        let memories = ctx.graph.memories(&ids, question.filter.as_of, visibility).await?;
+        Ok(unranked(ctx, &memories, now))
+    })
+    .await
+}

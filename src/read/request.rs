@@ -1,0 +1,432 @@
+//! What clients ask of the read path and what they are told. The field names are the ones of the MCP tools, and the
+//! comments are their descriptions.
+
+use std::{fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{EventDetail, Memory, UnknownName};
+
+crate::domain::names! {
+    /// Which arms answer.
+    Mode {
+        /// Meaning and words, fused.
+        Hybrid = "hybrid",
+        /// Meaning alone.
+        Semantic = "semantic",
+        /// Words alone.
+        Keyword = "keyword",
+        /// The latest.
+        Recent = "recent",
+        /// Hybrid, and what is reached from the best through the graph.
+        Associative = "associative",
+    }
+}
+
+/// A question to the memory.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecallRequest {
+    /// What to recall, in plain words of any language. May be empty for mode recent only.
+    pub query: String,
+    /// hybrid (default), semantic, keyword, recent or associative (follows the graph from the best matches).
+    #[schemars(extend("enum" = Mode::NAMES))]
+    pub mode: Option<String>,
+    /// How many memories at most. Default 5.
+    pub limit: Option<i64>,
+    /// Only these layers.
+    #[schemars(inner(extend("enum" = crate::domain::Kind::NAMES)))]
+    pub kinds: Vec<String>,
+    /// Only these types.
+    #[schemars(inner(extend("enum" = crate::domain::MemoryType::NAMES)))]
+    pub types: Vec<String>,
+    /// Only memories with one of these tags.
+    pub tags: Vec<String>,
+    /// Only this session.
+    pub session_id: Option<String>,
+    /// Only this task.
+    pub task_id: Option<String>,
+    /// Only what happened from then (RFC 3339 or a date).
+    pub since: Option<String>,
+    /// Only what happened before then.
+    pub until: Option<String>,
+    /// What was true in the world then.
+    pub as_of: Option<String>,
+    /// What was believed then.
+    pub known_at: Option<String>,
+    /// Superseded memories too.
+    pub include_superseded: bool,
+    /// Leave out matches with a lower score, between 0 and 1.
+    pub min_score: Option<f64>,
+}
+
+/// What a question was taken to mean.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Understood {
+    /// Mode that answered.
+    pub mode: String,
+    /// Language of the query: en or other.
+    pub language: String,
+    /// Words that were searched for.
+    pub terms: Vec<String>,
+    /// Vector spaces that were searched.
+    pub spaces: Vec<String>,
+}
+
+/// A part that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Degraded {
+    /// semantic, keyword, recent or graph.
+    pub part: String,
+    /// Why it is missing.
+    pub reason: String,
+}
+
+/// One step of a path through the graph.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct PathStep {
+    /// Id of the memory or concept it leaves.
+    pub from: String,
+    /// Kind of the edge; `<` before it when it is followed against its direction.
+    pub edge: String,
+    /// Id of the memory or concept it reaches.
+    pub to: String,
+    /// The concept's name, where a concept is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Share of the activation that passes, between 0 and 1.
+    pub weight: f32,
+}
+
+/// Why a memory was returned. All parts lie between 0 and 1.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Why {
+    /// How well it answers by meaning, on the calibrated scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<f32>,
+    /// The same for the memory together with the turn before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<f32>,
+    /// Keyword score, relative to the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<f32>,
+    /// Share of the query's words that it has.
+    pub coverage: f32,
+    /// What the graph added, relative to the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<f32>,
+    /// Fused relevance, relative to the best.
+    pub relevance: f32,
+    /// 1 now, one half after the half-life of its layer.
+    pub freshness: f32,
+    /// Priority of its type.
+    pub type_priority: f32,
+    /// Its importance.
+    pub importance: f32,
+    /// Its confidence.
+    pub confidence: f32,
+    /// Grows with use.
+    pub access: f32,
+    /// The way from the seed, where the graph brought it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<PathStep>,
+}
+
+/// A recalled memory.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct RecallItem {
+    /// Its id.
+    pub id: String,
+    /// The name another system knows it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The full text.
+    pub content: String,
+    /// At most 150 characters.
+    pub summary: String,
+    /// Layer.
+    pub kind: String,
+    /// What it says.
+    pub r#type: String,
+    /// Between 0 and 1, best first.
+    pub score: f32,
+    /// Whether it matches only weakly.
+    pub weak: bool,
+    /// Between 0 and 1.
+    pub confidence: f32,
+    /// active, superseded or archived.
+    pub status: String,
+    /// When it happened.
+    pub occurred_at: String,
+    /// True in the world from then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+    /// True in the world until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_to: Option<String>,
+    /// Its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// Its labels.
+    pub tags: Vec<String>,
+    /// Why it was returned.
+    pub why: Why,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct RecallReply {
+    /// Best first.
+    pub items: Vec<RecallItem>,
+    /// Constraints in force for the caller, outside the ranking.
+    pub constraints: Vec<RecallItem>,
+    /// What the question was taken to mean.
+    pub understood: Understood,
+    /// Parts that did not answer.
+    pub degraded: Vec<Degraded>,
+    /// Milliseconds it took.
+    pub took_ms: f64,
+}
+
+/// A question to the graph.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AssociateRequest {
+    /// Start from what answers this. Either query or ids.
+    pub query: Option<String>,
+    /// Start from these memories. Either query or ids.
+    pub ids: Vec<String>,
+    /// Hops between memories, 1 to 4. Default 2.
+    pub depth: Option<i64>,
+    /// How many memories at most. Default 10.
+    pub limit: Option<i64>,
+    /// Only these edges. Default all.
+    #[schemars(inner(extend("enum" = crate::domain::EdgeKind::NAMES)))]
+    pub edges: Vec<String>,
+    /// Along directed edges: out, in or both (default).
+    #[schemars(extend("enum" = ["out", "in", "both"]))]
+    pub direction: Option<String>,
+    /// What was true in the world then.
+    pub as_of: Option<String>,
+    /// What was believed then.
+    pub known_at: Option<String>,
+    /// Give paths and the subgraph. Default true.
+    pub explain: Option<bool>,
+}
+
+/// A memory the walk started from.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Seed {
+    /// Its id.
+    pub id: String,
+    /// How well it answers, relative to the best.
+    pub score: f32,
+}
+
+/// A memory reached through the graph.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct AssociatedItem {
+    /// The memory.
+    #[serde(flatten)]
+    pub item: RecallItem,
+    /// Hops from the seed.
+    pub distance: i64,
+    /// The way from the seed.
+    pub path: Vec<PathStep>,
+}
+
+/// The part of the graph that was walked.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Subgraph {
+    /// Memories and concepts on the paths.
+    pub nodes: Vec<SubgraphNode>,
+    /// Edges on the paths.
+    pub edges: Vec<SubgraphEdge>,
+    /// Whether the neighbourhood was larger than the limit.
+    pub truncated: bool,
+}
+
+/// A memory or concept of a subgraph.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct SubgraphNode {
+    /// Its id.
+    pub id: String,
+    /// memory or concept.
+    pub r#type: String,
+    /// Summary or name.
+    pub label: String,
+}
+
+/// An edge of a subgraph.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct SubgraphEdge {
+    /// Node it leaves.
+    pub from: String,
+    /// Node it reaches.
+    pub to: String,
+    /// Kind.
+    pub edge: String,
+}
+
+/// The answer from the graph.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct AssociateReply {
+    /// Where the walk started.
+    pub seeds: Vec<Seed>,
+    /// Best first, seeds not among them.
+    pub items: Vec<AssociatedItem>,
+    /// The part of the graph that explains the items.
+    pub subgraph: Subgraph,
+    /// Parts that did not answer.
+    pub degraded: Vec<Degraded>,
+    /// Milliseconds it took.
+    pub took_ms: f64,
+}
+
+/// Memories to read.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GetRequest {
+    /// The memories, at most 100.
+    pub ids: Vec<String>,
+    /// What was believed then.
+    pub known_at: Option<String>,
+}
+
+/// Memories as they are stored.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct GetReply {
+    /// In the order asked.
+    pub memories: Vec<MemoryRecord>,
+}
+
+/// A memory as it is stored.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields of domain::Memory, which documents them")]
+pub struct MemoryRecord {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    pub kind: String,
+    pub r#type: String,
+    pub content: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
+    pub importance: f32,
+    pub confidence: f32,
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    pub user_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    pub scope: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_to: Option<String>,
+    pub recorded_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<String>,
+    pub occurred_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    pub access_count: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_accessed: Option<String>,
+    pub useful: i64,
+    pub not_useful: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<String>,
+    pub revision: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<EventRecord>,
+}
+
+/// The parts of an event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields of domain::EventDetail, which documents them")]
+pub struct EventRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+}
+
+impl From<EventDetail> for EventRecord {
+    fn from(event: EventDetail) -> Self {
+        let EventDetail { timestamp, actor, action, object, result, context } = event;
+        Self { timestamp, actor, action, object, result, context }
+    }
+}
+
+impl From<Memory> for MemoryRecord {
+    fn from(memory: Memory) -> Self {
+        let group = match &memory.scope {
+            crate::domain::Scope::Shared(group) => Some(group.clone()),
+            _ => None,
+        };
+        let count = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        Self {
+            id: memory.id.to_string(),
+            external_id: memory.external_id,
+            kind: memory.kind.to_string(),
+            r#type: memory.memory_type.to_string(),
+            content: memory.content,
+            title: memory.title,
+            summary: memory.summary,
+            context: memory.context,
+            tags: memory.tags,
+            speaker: memory.speaker,
+            importance: memory.importance,
+            confidence: memory.confidence,
+            source: memory.source.to_string(),
+            session_id: memory.session_id,
+            task_id: memory.task_id,
+            user_id: memory.user_id,
+            agent_id: memory.agent_id,
+            scope: memory.scope.name().to_owned(),
+            group,
+            status: memory.status.to_string(),
+            valid_from: memory.valid_from.map(|time| time.to_string()),
+            valid_to: memory.valid_to.map(|time| time.to_string()),
+            recorded_at: memory.recorded_at.to_string(),
+            retired_at: memory.retired_at.map(|time| time.to_string()),
+            occurred_at: memory.occurred_at.to_string(),
+            expires_at: memory.expires_at.map(|time| time.to_string()),
+            access_count: count(memory.access_count),
+            last_accessed: memory.last_accessed.map(|time| time.to_string()),
+            useful: i64::from(memory.useful),
+            not_useful: i64::from(memory.not_useful),
+            verification: memory.verification.map(|verification| verification.to_string()),
+            revision: count(memory.revision),
+            event: memory.event.map(EventRecord::from),
+        }
+    }
+}

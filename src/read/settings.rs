@@ -1,0 +1,54 @@
+//! Limits and weights of the read path; `[read]` in `config.default.toml` explains each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::scoring::{ActivationWeights, FusionWeights, RankWeights};
+
+/// How results are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Relevance with freshness, type, importance, confidence and use.
+    Agent,
+    /// Relevance alone.
+    Relevance,
+}
+
+/// See `[read]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct ReadSettings {
+    pub deadline_ms: u64,
+    pub candidates: usize,
+    pub max_limit: usize,
+    pub max_query_bytes: usize,
+    pub max_nodes: usize,
+    pub max_concept_uses: usize,
+    pub profile: Profile,
+    pub weak_similarity: f32,
+    pub weak_coverage: f32,
+    pub fusion: FusionWeights,
+    pub activation: ActivationWeights,
+    pub rank: RankWeights,
+}
+
+impl ReadSettings {
+    /// The key that is wrong, and why.
+    pub fn check(&self) -> Result<(), String> {
+        for (key, value) in [
+            ("candidates", self.candidates),
+            ("max_limit", self.max_limit),
+            ("max_query_bytes", self.max_query_bytes),
+            ("max_nodes", self.max_nodes),
+        ] {
+            if value == 0 {
+                return Err(format!("read.{key}: must be at least 1"));
+            }
+        }
+        if self.deadline_ms == 0 {
+            return Err("read.deadline_ms: must be at least 1".into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! Changes what is stored: update, forget, link.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use super::{
+    ForgetReply, ForgetRequest, LinkReply, LinkRequest, UpdateRequest, WriteContext, decide,
+    matching::{about, require_alter},
+    store::{embed_again, settled},
+    validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
+};
+use crate::{
+    domain::{
+        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status,
+    },
+    error::{Error, ErrorCode},
+    input, text,
+};
+
+/// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
+pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest) -> Result<Memory, Error> {
+    super::require(caller, Right::MemoryWrite)?;
+    let id = input::memory_id("id", &request.id)?;
+    let turn = ctx.turn.lock().await;
+    let old = one(ctx, caller, "id", id).await?;
+    require_alter(caller, &old)?;
+    if let Some(expected) = request.expected_revision
+        && u64::try_from(expected).ok() != Some(old.revision)
+    {
+        let message = format!("expected_revision: the stored revision is {}", old.revision);
+        return Err(Error { field: Some("expected_revision".into()), ..Error::new(ErrorCode::Conflict, message) }
+            .advise("read the memory again and repeat the change"));
+    }
+    let new = amended(&old, request, ctx.settings.max_content_bytes)?;
+    let vectors = embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors");
+    let at = ctx.clock.now();
+    let new = Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), recorded_at: at, ..new };
+    let mut ops = vec![
+        Op::PutMemory { memory: Box::new(new.clone()), expected_revision: old.revision, vectors },
+        Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
+    ];
+    ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &text::mentions(&new.content), at));
+    ctx.graph.apply(&[change(ctx, caller, "update", at, ops)]).await?;
+    drop(turn);
+    settled(ctx).await;
+    Ok(new)
+}
+
+/// Forgets memories, all or none.
+pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest) -> Result<ForgetReply, Error> {
+    super::require(caller, Right::MemoryForget)?;
+    let strategy = input::optional_name("strategy", request.strategy.as_deref())?.unwrap_or(Forgetting::Delete);
+    input::optional_text("reason", request.reason, CONTEXT_BYTES)?;
+    let mut ids = input::memory_ids("ids", &request.ids, REFERENCES_MAX)?;
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Err(Error::bad_input("ids", "at least one id is needed"));
+    }
+    let turn = ctx.turn.lock().await;
+    let memories = ctx.graph.memories(&ids, AsOf::default(), &caller.visibility()).await?;
+    if memories.len() != ids.len() {
+        return Err(Error::not_found("ids"));
+    }
+    for memory in &memories {
+        require_alter(caller, memory)?;
+    }
+    let at = ctx.clock.now();
+    let ops = memories.into_iter().map(|memory| match strategy {
+        Forgetting::Delete => Op::Forget { id: memory.id },
+        Forgetting::Archive => Op::Retire { id: memory.id, status: Status::Archived, valid_to: None },
+        Forgetting::Decay => Op::PutMemory {
+            expected_revision: memory.revision,
+            memory: Box::new(Memory {
+                importance: memory.importance / 2.0,
+                confidence: memory.confidence / 2.0,
+                revision: memory.revision + 1,
+                recorded_at: at,
+                ..memory
+            }),
+            // Nothing of this is in the index.
+            vectors: Vec::new(),
+        },
+    });
+    let change = change(ctx, caller, "forget", at, ops.collect());
+    ctx.graph.apply(std::slice::from_ref(&change)).await?;
+    drop(turn);
+    settled(ctx).await;
+    let forgotten = i64::try_from(ids.len()).expect("at most a hundred");
+    Ok(ForgetReply { forgotten, strategy: strategy.name().to_owned(), operation_id: change.id.to_string() })
+}
+
+/// Makes an edge between two memories.
+pub async fn link(ctx: &WriteContext, caller: &Caller, request: LinkRequest) -> Result<LinkReply, Error> {
+    link_all(ctx, caller, vec![request]).await?.pop().expect("one request has one reply")
+}
+
+/// Makes edges in one transaction; each request has its own reply, in order. The outer error is a store's failure, and
+/// then none was made.
+pub async fn link_all(
+    ctx: &WriteContext,
+    caller: &Caller,
+    requests: Vec<LinkRequest>,
+) -> Result<Vec<Result<LinkReply, Error>>, Error> {
+    super::require(caller, Right::MemoryWrite)?;
+    let turn = ctx.turn.lock().await;
+    let ids: BTreeSet<MemoryId> =
+        requests.iter().flat_map(|request| [&request.from, &request.to]).filter_map(|id| id.trim().parse().ok()).collect();
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
+    let memories: HashMap<MemoryId, Memory> = ctx
+        .graph
+        .memories(&ids, AsOf::default(), &caller.visibility())
+        .await?
+        .into_iter()
+        .map(|memory| (memory.id, memory))
+        .collect();
+    let at = ctx.clock.now();
+    let mut changes = Vec::new();
+    let mut replies = Vec::new();
+    for request in requests {
+        replies.push(link_ops(caller, &request, &memories, at).map(|ops| {
+            let change = change(ctx, caller, "link", at, ops);
+            let reply = LinkReply {
+                from: request.from,
+                to: request.to,
+                edge: request.edge,
+                operation_id: change.id.to_string(),
+            };
+            changes.push(change);
+            reply
+        }));
+    }
+    ctx.graph.apply(&changes).await?;
+    drop(turn);
+    settled(ctx).await;
+    Ok(replies)
+}
+
+fn link_ops(
+    caller: &Caller,
+    request: &LinkRequest,
+    memories: &HashMap<MemoryId, Memory>,
+    at: Timestamp,
+) -> Result<Vec<Op>, Error> {
+    let from = input::memory_id("from", &request.from)?;
+    let to = input::memory_id("to", &request.to)?;
+    let kind: EdgeKind = input::name("edge", &request.edge)?;
+    if !matches!(kind, EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements) {
+        return Err(Error::bad_input("edge", "expected one of CAUSES, SUPERSEDES, SUPPLEMENTS"));
+    }
+    if from == to {
+        return Err(Error::bad_input("to", "must be another memory than from"));
+    }
+    let reason = input::optional_text("reason", request.reason.clone(), NAME_BYTES)?;
+    let source = memories.get(&from).ok_or_else(|| Error::not_found("from"))?;
+    let target = memories.get(&to).ok_or_else(|| Error::not_found("to"))?;
+    require_alter(caller, source)?;
+    let scope = decide::narrower(&source.scope, &target.scope)
+        .ok_or_else(|| Error::bad_input("to", "no reader could see both memories"))?;
+    let mut ops = Vec::new();
+    if kind == EdgeKind::Supersedes {
+        require_alter(caller, target)?;
+        ops.push(Op::Retire { id: to, status: Status::Superseded, valid_to: Some(source.valid_from.unwrap_or(at)) });
+    }
+    ops.push(Op::PutEdge(Edge { from: from.0, to: to.0, kind, weight: 1.0, reason, scope, recorded_at: at }));
+    Ok(ops)
+}
+
+fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Timestamp, ops: Vec<Op>) -> ChangeSet {
+    let id = ChangeId(ctx.clock.next_id());
+    ChangeSet { id, at, actor: caller.principal.clone(), use_case: use_case.to_owned(), ops, idempotency: None }
+}
+
+async fn one(ctx: &WriteContext, caller: &Caller, field: &str, id: MemoryId) -> Result<Memory, Error> {
+    let found = ctx.graph.memories(&[id], AsOf::default(), &caller.visibility()).await?;
+    found.into_iter().next().ok_or_else(|| Error::not_found(field))
+}
+
+fn amended(old: &Memory, request: UpdateRequest, max_content_bytes: usize) -> Result<Memory, Error> {
+    let mut new = old.clone();
+    if let Some(content) = request.content {
+        new.content = input::text("content", content, max_content_bytes)?;
+        new.summary = text::summary(&new.content, Memory::SUMMARY_CHARS);
+        new.language = text::language(&new.content);
+    }
+    if let Some(title) = request.title {
+        new.title = input::optional_text("title", Some(title), NAME_BYTES)?;
+    }
+    if let Some(context) = request.context {
+        new.context = input::optional_text("context", Some(context), CONTEXT_BYTES)?;
+    }
+    if let Some(summary) = request.summary {
+        new.summary = text::summary(&input::text("summary", summary, CONTEXT_BYTES)?, Memory::SUMMARY_CHARS);
+    }
+    if let Some(tags) = request.tags {
+        new.tags = validate::tags(tags)?;
+    }
+    if let Some(importance) = request.importance {
+        new.importance = input::share("importance", importance)?;
+    }
+    if let Some(confidence) = request.confidence {
+        new.confidence = input::share("confidence", confidence)?;
+    }
+    if let Some(kind) = request.kind {
+        new.kind = input::name("kind", &kind)?;
+    }
+    if let Some(memory_type) = request.r#type {
+        new.memory_type = input::name("type", &memory_type)?;
+    }
+    if let Some(at) = request.occurred_at {
+        new.occurred_at = input::time("occurred_at", &at)?;
+    }
+    if let Some(from) = request.valid_from {
+        new.valid_from = Some(input::time("valid_from", &from)?);
+    }
+    if let Some(to) = request.valid_to {
+        new.valid_to = Some(input::time("valid_to", &to)?);
+    }
+    if let (Some(from), Some(to)) = (new.valid_from, new.valid_to)
+        && from >= to
+    {
+        return Err(Error::bad_input("valid_to", "must be after valid_from"));
+    }
+    new.content_hash = validate::hash_of(&new);
+    new.terms = validate::terms_of(&new);
+    new.revision += 1;
+    Ok(new)
+}

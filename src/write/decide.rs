@@ -1,0 +1,153 @@
+//! What a draft becomes, given what is known. Pure: the same input gives the same change set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::{Link, StoreReply, StoreState, validate::Draft};
+use crate::domain::{
+    ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome, Scope,
+    Status,
+};
+use crate::text::Mention;
+
+/// What was found out about the others before deciding.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    /// The active memory of the same scope with the same hash.
+    pub duplicate: Option<MemoryId>,
+    /// The one before it in its session and in its task.
+    pub before: Vec<(EdgeKind, MemoryId)>,
+    /// Scopes of the memories that the request refers to.
+    pub scopes: BTreeMap<MemoryId, Scope>,
+    /// Near neighbours within the supplementing range: id, scope, calibrated similarity.
+    pub neighbours: Vec<(MemoryId, Scope, f32)>,
+    /// What it is about.
+    pub about: Vec<Mention>,
+    /// What it mentions.
+    pub mentions: Vec<Mention>,
+    /// Earlier memories that name what this one is about.
+    pub named_by: Vec<(MemoryId, Scope, ConceptKey)>,
+}
+
+/// The change and the answer, whose state the caller of `apply` sets.
+pub(super) fn decide(
+    draft: &Draft,
+    known: &Known,
+    vectors: Vec<NamedVector>,
+    change: ChangeId,
+    at: Timestamp,
+) -> (ChangeSet, StoreReply) {
+    let new = known.duplicate.is_none();
+    let id = known.duplicate.unwrap_or(draft.memory.id);
+    let scope = &draft.memory.scope;
+    let mut ops = Vec::new();
+    let mut links: Vec<Link> = Vec::new();
+    let mut edge = |ops: &mut Vec<Op>, from: Uuid, to: Uuid, kind, weight, reason: Option<&str>, scope: Scope| {
+        if !EdgeKind::to_concept(kind) {
+            let other = if from == id.0 { to } else { from };
+            links.push(Link { r#type: kind.name().to_owned(), id: other.to_string() });
+        }
+        ops.push(Op::PutEdge(Edge { from, to, kind, weight, reason: reason.map(str::to_owned), scope, recorded_at: at }));
+    };
+    if new {
+        let memory = Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), ..draft.memory.clone() };
+        ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors });
+        ops.extend(concept_ops(id, scope, &known.about, &known.mentions, at));
+        for (other, other_scope, key) in &known.named_by {
+            let concept = Concept::id_of(key).0;
+            edge(&mut ops, other.0, concept, EdgeKind::Mentions, 1.0, None, other_scope.clone());
+        }
+        for (kind, before) in &known.before {
+            edge(&mut ops, id.0, before.0, *kind, 1.0, None, scope.clone());
+        }
+    } else {
+        ops.push(Op::Touch { ids: vec![id] });
+    }
+    let between = |other: &MemoryId| known.scopes.get(other).and_then(|other| narrower(scope, other));
+    for effect in &draft.causes {
+        if let Some(scope) = between(effect) {
+            edge(&mut ops, id.0, effect.0, EdgeKind::Causes, 1.0, None, scope);
+        }
+    }
+    for cause in &draft.caused_by {
+        if let Some(scope) = between(cause) {
+            edge(&mut ops, cause.0, id.0, EdgeKind::Causes, 1.0, None, scope);
+        }
+    }
+    let mut superseded = Vec::new();
+    for old in draft.supersedes.iter().filter(|old| **old != id) {
+        let valid_to = Some(draft.memory.valid_from.unwrap_or(at));
+        ops.push(Op::Retire { id: *old, status: Status::Superseded, valid_to });
+        if let Some(scope) = between(old) {
+            edge(&mut ops, id.0, old.0, EdgeKind::Supersedes, 1.0, Some("given by the client"), scope);
+        }
+        superseded.push(old.to_string());
+    }
+    let mut supplemented = false;
+    if new {
+        for (other, other_scope, similarity) in &known.neighbours {
+            if let Some(scope) = narrower(scope, other_scope).filter(|_| !draft.supersedes.contains(other)) {
+                edge(&mut ops, id.0, other.0, EdgeKind::Supplements, *similarity, None, scope);
+                supplemented = true;
+            }
+        }
+    }
+    let outcome = match (new, superseded.is_empty(), supplemented) {
+        (_, false, _) => Outcome::Superseded,
+        (false, true, _) => Outcome::Refreshed,
+        (true, true, true) => Outcome::Supplemented,
+        (true, true, false) => Outcome::Stored,
+    };
+    let reply = StoreReply {
+        id: Some(id.to_string()),
+        outcome: outcome.name().to_owned(),
+        state: StoreState::PendingIndex,
+        links,
+        superseded,
+        redactions: Vec::new(),
+        reason: (!new).then(|| "the same content is known in this scope".to_owned()),
+        review_id: None,
+        operation_id: change.to_string(),
+    };
+    let idempotency = draft.idempotency_key.as_ref().map(|key| Idempotency {
+        key: key.clone(),
+        request_hash: draft.request_hash.clone(),
+        answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
+    });
+    let actor = draft.memory.user_id.clone();
+    (ChangeSet { id: change, at, actor, use_case: "store".to_owned(), ops, idempotency }, reply)
+}
+
+/// Creates the concepts that a memory is about and mentions, with the edges to them. A concept it is about is not
+/// mentioned as well.
+pub(super) fn concept_ops(id: MemoryId, scope: &Scope, about: &[Mention], mentions: &[Mention], at: Timestamp) -> Vec<Op> {
+    let mut seen = BTreeSet::new();
+    let mut ops = Vec::new();
+    let about = about.iter().map(|mention| (EdgeKind::About, mention));
+    for (kind, Mention { key, label }) in about.chain(mentions.iter().map(|mention| (EdgeKind::Mentions, mention))) {
+        if !seen.insert(key) {
+            continue;
+        }
+        let concept = Concept::from_text(key.clone(), label.clone());
+        let to = concept.id.0;
+        ops.push(Op::PutConcept(concept));
+        let scope = scope.clone();
+        ops.push(Op::PutEdge(Edge { from: id.0, to, kind, weight: 1.0, reason: None, scope, recorded_at: at }));
+    }
+    ops
+}
+
+/// The scope whose readers see both; `None` if no single scope says that.
+pub(super) fn narrower(one: &Scope, other: &Scope) -> Option<Scope> {
+    match (one, other) {
+        (same, also) if same == also => Some(same.clone()),
+        (Scope::Global, narrow) | (narrow, Scope::Global) => Some(narrow.clone()),
+        // The owner of a private record reads the group's: the request could not name it otherwise.
+        (Scope::Private(user), Scope::Shared(_)) | (Scope::Shared(_), Scope::Private(user)) => {
+            Some(Scope::Private(user.clone()))
+        }
+        _ => None,
+    }
+}

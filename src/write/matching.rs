@@ -1,0 +1,266 @@
+//! Finds out what a batch of drafts meets in the store: the same memory, the one before it, what it names, what is near.
+//!
+//! Reads only. Members of a batch meet each other too, in order.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::{
+    WriteContext,
+    decide::{Known, narrower},
+    validate::Draft,
+};
+use crate::{
+    domain::{AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope},
+    error::{Error, ErrorCode},
+    ports::{KeywordQuery, VectorQuery},
+    text::{self, Mention},
+};
+
+/// Words of the longest name that is looked up in a text.
+const LABEL_WORDS: usize = 7;
+
+/// The last member of each session (or task) that the drafts belong to, by scope key and name.
+pub(super) type LastMembers = HashMap<(EdgeKind, String, String), MemoryId>;
+
+/// Fetches the last members for `drafts`.
+pub(super) async fn last_members(ctx: &WriteContext, drafts: &[&Draft]) -> Result<LastMembers, Error> {
+    let mut wanted: BTreeMap<(EdgeKind, Scope), BTreeSet<String>> = BTreeMap::new();
+    for draft in drafts {
+        for (kind, name) in chains(&draft.memory) {
+            wanted.entry((kind, draft.memory.scope.clone())).or_default().insert(name.clone());
+        }
+    }
+    let mut last = LastMembers::new();
+    for ((kind, scope), names) in wanted {
+        let names: Vec<String> = names.into_iter().collect();
+        for (name, id) in ctx.graph.last_members(kind, &names, &scope).await? {
+            last.insert((kind, scope.key(), name), id);
+        }
+    }
+    Ok(last)
+}
+
+/// The chains a memory joins: its session and its task.
+pub(super) fn chains(memory: &Memory) -> impl Iterator<Item = (EdgeKind, &String)> {
+    let session = memory.session_id.iter().map(|name| (EdgeKind::SameSession, name));
+    session.chain(memory.task_id.iter().map(|name| (EdgeKind::SameTask, name)))
+}
+
+/// What each draft meets, in order. An error is that draft's own (an unknown reference), not the batch's.
+pub(super) async fn match_all(
+    ctx: &WriteContext,
+    caller: &Caller,
+    drafts: &[(&Draft, &[NamedVector])],
+) -> Result<Vec<Result<Known, Error>>, Error> {
+    let all: Vec<&Draft> = drafts.iter().map(|(draft, _)| *draft).collect();
+    let mut last = last_members(ctx, &all).await?;
+    let mut duplicates = duplicates(ctx, &all).await?;
+    let referred = referred(ctx, caller, &all).await?;
+    let named = named(ctx, caller, &all).await?;
+    let mut met = Vec::with_capacity(drafts.len());
+    for (place, (draft, vectors)) in drafts.iter().enumerate() {
+        let known = match check_references(caller, draft, &referred) {
+            Err(error) => Err(error),
+            Ok(scopes) => {
+                let memory = &draft.memory;
+                let hash = (memory.scope.key(), memory.content_hash.clone());
+                let mut known = Known { duplicate: duplicates.get(&hash).copied(), scopes, ..Known::default() };
+                if known.duplicate.is_none() {
+                    duplicates.insert(hash, memory.id);
+                    for (kind, name) in chains(memory) {
+                        let chain = (kind, memory.scope.key(), name.clone());
+                        known.before.extend(last.insert(chain, memory.id).map(|before| (kind, before)));
+                    }
+                    known.about = about(memory.title.as_deref());
+                    known.mentions.clone_from(&named.mentions[place]);
+                    known.named_by.clone_from(&named.by[place]);
+                    known.neighbours = neighbours(ctx, caller, &drafts[..place], draft, vectors).await?;
+                }
+                Ok(known)
+            }
+        };
+        met.push(known);
+    }
+    Ok(met)
+}
+
+/// The concept that a titled memory is about.
+pub(super) fn about(title: Option<&str>) -> Vec<Mention> {
+    title
+        .map(|title| Mention { key: text::concept_key(title), label: title.to_owned() })
+        .filter(|mention| !mention.key.0.is_empty())
+        .into_iter()
+        .collect()
+}
+
+async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
+    let mut hashes: BTreeMap<&Scope, Vec<String>> = BTreeMap::new();
+    for draft in drafts {
+        hashes.entry(&draft.memory.scope).or_default().push(draft.memory.content_hash.clone());
+    }
+    let mut found = HashMap::new();
+    for (scope, hashes) in hashes {
+        for (hash, id) in ctx.graph.by_content_hashes(&hashes, scope).await? {
+            found.insert((scope.key(), hash), id);
+        }
+    }
+    Ok(found)
+}
+
+async fn referred(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result<HashMap<MemoryId, Memory>, Error> {
+    let ids: BTreeSet<MemoryId> =
+        drafts.iter().flat_map(|draft| draft.causes.iter().chain(&draft.caused_by).chain(&draft.supersedes)).copied().collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
+    let memories = ctx.graph.memories(&ids, AsOf::default(), &caller.visibility()).await?;
+    Ok(memories.into_iter().map(|memory| (memory.id, memory)).collect())
+}
+
+fn check_references(
+    caller: &Caller,
+    draft: &Draft,
+    referred: &HashMap<MemoryId, Memory>,
+) -> Result<BTreeMap<MemoryId, Scope>, Error> {
+    let mut scopes = BTreeMap::new();
+    for (field, ids) in [("causes", &draft.causes), ("caused_by", &draft.caused_by), ("supersedes", &draft.supersedes)] {
+        for id in ids {
+            let memory = referred.get(id).ok_or_else(|| Error::not_found(field))?;
+            if narrower(&draft.memory.scope, &memory.scope).is_none() {
+                return Err(Error::bad_input(field, "no reader could see both memories"));
+            }
+            if field == "supersedes" {
+                require_alter(caller, memory)?;
+            }
+            scopes.insert(*id, memory.scope.clone());
+        }
+    }
+    Ok(scopes)
+}
+
+/// Refuses a caller that may read `memory` but not change what others read of it.
+pub(super) fn require_alter(caller: &Caller, memory: &Memory) -> Result<(), Error> {
+    match &memory.scope {
+        Scope::Global => super::require(caller, Right::MemoryGlobal),
+        Scope::Private(_) | Scope::Shared(_) if caller.visibility().sees(&memory.scope.key()) => Ok(()),
+        Scope::Private(_) | Scope::Shared(_) => {
+            Err(Error::new(ErrorCode::Internal, "a memory beyond the caller's sight reached the write path"))
+        }
+    }
+}
+
+/// What the texts of a batch name, and who named it before.
+struct Named {
+    mentions: Vec<Vec<Mention>>,
+    by: Vec<Vec<(MemoryId, Scope, ConceptKey)>>,
+}
+
+async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result<Named, Error> {
+    let texts: Vec<String> = drafts.iter().map(|draft| draft.memory.content.clone()).collect();
+    // Segmenting is the dearest step of a store without a model: it leaves the async threads alone.
+    let read = tokio::task::spawn_blocking(move || {
+        texts.iter().map(|text| (text::mentions(text), text::label_candidates(text, LABEL_WORDS))).collect::<Vec<_>>()
+    })
+    .await
+    .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
+    let titles: HashMap<ConceptKey, String> =
+        drafts.iter().flat_map(|draft| about(draft.memory.title.as_deref())).map(|title| (title.key, title.label)).collect();
+    let mut looked_up: BTreeSet<&ConceptKey> = read.iter().flat_map(|(_, candidates)| candidates).collect();
+    looked_up.extend(titles.keys());
+    let looked_up: Vec<ConceptKey> = looked_up.into_iter().cloned().collect();
+    let known: HashMap<ConceptKey, String> = ctx
+        .graph
+        .concepts(&looked_up, &caller.visibility())
+        .await?
+        .into_iter()
+        .filter(|found| found.about > 0)
+        .map(|found| (found.concept.key, found.concept.label))
+        .collect();
+    let mut new_subjects = HashSet::new();
+    let mut named = Named { mentions: Vec::new(), by: Vec::new() };
+    for (draft, (mut mentions, candidates)) in drafts.iter().zip(read) {
+        for key in candidates {
+            if let Some(label) = known.get(&key).or_else(|| titles.get(&key)) {
+                mentions.push(Mention { label: label.clone(), key });
+            }
+        }
+        named.mentions.push(mentions);
+        let mut by = Vec::new();
+        for subject in about(draft.memory.title.as_deref()) {
+            if !known.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()) {
+                by.extend(named_by(ctx, caller, subject).await?);
+            }
+        }
+        named.by.push(by);
+    }
+    Ok(named)
+}
+
+/// Earlier memories whose text has the name of a new subject, word for word.
+async fn named_by(ctx: &WriteContext, caller: &Caller, subject: Mention) -> Result<Vec<(MemoryId, Scope, ConceptKey)>, Error> {
+    let terms = text::terms(&subject.label);
+    let phrase = format!(" {} ", terms.join(" "));
+    if text::query_terms(&subject.label).is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = KeywordQuery { terms, all: true, filter: Filter::default(), limit: ctx.settings.backlinks_max };
+    let visibility = caller.visibility();
+    let ids: Vec<MemoryId> = ctx.graph.keyword(&query, &visibility).await?.into_iter().map(|hit| hit.id).collect();
+    let memories = ctx.graph.memories(&ids, AsOf::default(), &visibility).await?;
+    Ok(memories
+        .into_iter()
+        .filter(|memory| format!(" {} ", memory.terms).contains(&phrase))
+        .map(|memory| (memory.id, memory.scope, subject.key.clone()))
+        .collect())
+}
+
+/// Near neighbours within the supplementing range, best first, earlier members of the batch among them.
+async fn neighbours(
+    ctx: &WriteContext,
+    caller: &Caller,
+    earlier: &[(&Draft, &[NamedVector])],
+    draft: &Draft,
+    vectors: &[NamedVector],
+) -> Result<Vec<(MemoryId, Scope, f32)>, Error> {
+    let settings = &ctx.settings;
+    let card = ctx.vectors.embedders[0].card();
+    let own = |vectors: &[NamedVector]| vectors.iter().find(|vector| vector.space == card.id).map(|vector| vector.vector.clone());
+    let (Some(vector), true) = (own(vectors), settings.supplements_max > 0) else { return Ok(Vec::new()) };
+    let visibility = caller.visibility();
+    let query = VectorQuery {
+        space: card.id.clone(),
+        vector: vector.clone(),
+        filter: Filter::default(),
+        limit: settings.supplements_max + 1,
+    };
+    // Without the index a store still works: the neighbours are an extra that `doctor` does not miss.
+    let found = match ctx.index.search(&query, &visibility).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(%error, "near neighbours left out of a store");
+            Vec::new()
+        }
+    };
+    let mut near: Vec<(MemoryId, f32)> = found.into_iter().map(|hit| (hit.id, card.calibration.passages(hit.score))).collect();
+    near.extend(earlier.iter().filter_map(|(other, vectors)| {
+        let cosine: f32 = own(vectors)?.iter().zip(&vector).map(|(a, b)| a * b).sum();
+        Some((other.memory.id, card.calibration.passages(cosine)))
+    }));
+    near.retain(|(id, similarity)| {
+        *id != draft.memory.id && (settings.supplements_from..settings.supplements_to).contains(similarity)
+    });
+    near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    near.dedup_by_key(|(id, _)| *id);
+    near.truncate(settings.supplements_max);
+    let stored: Vec<MemoryId> = near.iter().map(|(id, _)| *id).collect();
+    let mut scopes: HashMap<MemoryId, Scope> = ctx
+        .graph
+        .memories(&stored, AsOf::default(), &visibility)
+        .await?
+        .into_iter()
+        .map(|memory| (memory.id, memory.scope))
+        .collect();
+    scopes.extend(earlier.iter().map(|(other, _)| (other.memory.id, other.memory.scope.clone())));
+    Ok(near.into_iter().filter_map(|(id, similarity)| Some((id, scopes.get(&id)?.clone(), similarity))).collect())
+}

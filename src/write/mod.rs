@@ -1,0 +1,59 @@
+//! The write path: validate, embed, match, decide, apply.
+//!
+//! `decide` is pure: it turns a draft and what is known into a change set and an outcome. The rest fetches what is known
+//! and applies the change. Knows nothing of faces and nothing of a particular store. To add a step: a file here, a call in
+//! `store.rs`, what it finds out as a field of `decide::Known`.
+
+mod amend;
+mod decide;
+mod import;
+mod matching;
+mod request;
+mod settings;
+mod store;
+mod validate;
+mod vectors;
+
+use std::sync::Arc;
+
+pub use amend::{forget, link, link_all, update};
+pub use import::{Imported, LineError, import};
+pub use request::{
+    ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, StoreReply, StoreRequest, StoreState, UpdateRequest,
+};
+pub use settings::WriteSettings;
+pub use store::{embed_again, store, store_all};
+pub use vectors::{Vectors, spaces, window_space};
+
+use crate::{
+    domain::Caller,
+    error::{Error, ErrorCode},
+    jobs::Drain,
+    ports::{Clock, GraphStore, VectorIndex},
+};
+
+/// What the write path works with.
+pub struct WriteContext {
+    /// The truth.
+    pub graph: Arc<dyn GraphStore>,
+    /// For near neighbours; written through `drain` only.
+    pub index: Arc<dyn VectorIndex>,
+    /// Brings outbox rows to the index.
+    pub drain: Arc<Drain>,
+    /// Turns memories into vectors.
+    pub vectors: Vectors,
+    /// Time and ids.
+    pub clock: Arc<dyn Clock>,
+    /// Limits and thresholds.
+    pub settings: WriteSettings,
+    /// Held from reading the last member of a session until the change is applied, so that sessions stay linear.
+    pub turn: tokio::sync::Mutex<()>,
+}
+
+/// Refuses a caller that lacks `right`.
+pub fn require(caller: &Caller, right: crate::domain::Right) -> Result<(), Error> {
+    if caller.may(right) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::Forbidden, format!("the token lacks the right {right}")))
+}

@@ -1,0 +1,185 @@
+//! Stores memories: one, or a batch in one transaction.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::{
+    StoreReply, StoreRequest, StoreState, WriteContext, decide,
+    matching::{self, LastMembers},
+    validate::{self, Draft},
+};
+use crate::{
+    domain::{AsOf, Caller, ChangeId, EdgeKind, Memory, MemoryId, NamedVector, Outcome, Right, Visibility},
+    error::{Error, ErrorCode},
+    ports::{PortError, PortErrorKind},
+};
+
+/// How long an answer waits for its vectors to be searchable before it says `pending_index`.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// Stores one memory. Durable when it returns.
+pub async fn store(ctx: &WriteContext, caller: &Caller, request: StoreRequest) -> Result<StoreReply, Error> {
+    let mut replies = store_all(ctx, caller, vec![request]).await?;
+    replies.pop().expect("one request has one reply")
+}
+
+/// Stores a batch in one transaction; each request has its own reply, in order. The outer error is a store's failure, and
+/// then none was stored.
+pub async fn store_all(
+    ctx: &WriteContext,
+    caller: &Caller,
+    requests: Vec<StoreRequest>,
+) -> Result<Vec<Result<StoreReply, Error>>, Error> {
+    super::require(caller, Right::MemoryWrite)?;
+    let now = ctx.clock.now();
+    let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(requests.len());
+    let mut drafts: Vec<(usize, Draft)> = Vec::with_capacity(requests.len());
+    for (place, request) in requests.into_iter().enumerate() {
+        replies.push(match validate::draft(caller, request, MemoryId(ctx.clock.next_id()), now, &ctx.settings) {
+            Err(error) => Some(Err(error)),
+            Ok(draft) if draft.memory.importance < ctx.settings.min_importance => Some(Ok(dropped(ctx, &draft))),
+            Ok(draft) => {
+                drafts.push((place, draft));
+                None
+            }
+        });
+    }
+    let mut tries = 0;
+    let stored = loop {
+        tries += 1;
+        match write(ctx, caller, &drafts).await {
+            // Another process wrote between our reading and our writing: what we know is old, so look again.
+            Err(Error { code: ErrorCode::Conflict, .. }) if tries < 3 => {}
+            done => break done?,
+        }
+    };
+    for ((place, _), reply) in drafts.iter().zip(stored) {
+        replies[*place] = Some(reply);
+    }
+    Ok(replies.into_iter().map(|reply| reply.expect("each request was answered or drafted")).collect())
+}
+
+async fn write(
+    ctx: &WriteContext,
+    caller: &Caller,
+    drafts: &[(usize, Draft)],
+) -> Result<Vec<Result<StoreReply, Error>>, Error> {
+    if drafts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let only: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
+    let vectors = embed(ctx, &only).await?;
+    let turn = ctx.turn.lock().await;
+    let pairs: Vec<(&Draft, &[NamedVector])> = only.iter().copied().zip(vectors.iter().map(Vec::as_slice)).collect();
+    let known = matching::match_all(ctx, caller, &pairs).await?;
+    let at = ctx.clock.now();
+    let mut changes = Vec::new();
+    let mut replies = Vec::new();
+    for ((draft, known), vectors) in only.iter().zip(known).zip(vectors) {
+        // Asked within the turn, so that the same request sent twice at once is stored once.
+        replies.push(match (answered_before(ctx, caller, draft).await?, known) {
+            (Some(before), _) => before,
+            (None, known) => known.map(|known| {
+                let (change, reply) = decide::decide(draft, &known, vectors, ChangeId(ctx.clock.next_id()), at);
+                changes.push(change);
+                reply
+            }),
+        });
+    }
+    ctx.graph.apply(&changes).await?;
+    drop(turn);
+    let state = settled(ctx).await;
+    Ok(replies.into_iter().map(|reply| reply.map(|reply| StoreReply { state, ..reply })).collect())
+}
+
+/// Waits a moment for the index to take what was written.
+pub(super) async fn settled(ctx: &WriteContext) -> StoreState {
+    if ctx.drain.settle(SETTLE).await { StoreState::Indexed } else { StoreState::PendingIndex }
+}
+
+/// The vectors of each draft, before the turn is taken: models are slow. The memory before a turn of a dialogue can change
+/// until then; its window vector is a hint, the edge made later is the truth.
+async fn embed(ctx: &WriteContext, drafts: &[&Draft]) -> Result<Vec<Vec<NamedVector>>, Error> {
+    let mut last: LastMembers = if drafts.iter().any(|draft| ctx.vectors.has_window(&draft.memory)) {
+        matching::last_members(ctx, drafts).await?
+    } else {
+        LastMembers::new()
+    };
+    let ids: Vec<MemoryId> = last.values().copied().collect();
+    let stored: HashMap<MemoryId, Memory> = ctx
+        .graph
+        .memories(&ids, AsOf::default(), &Visibility::system("the turn before, within one scope"))
+        .await?
+        .into_iter()
+        .map(|memory| (memory.id, memory))
+        .collect();
+    let in_batch: HashMap<MemoryId, &Memory> = drafts.iter().map(|draft| (draft.memory.id, &draft.memory)).collect();
+    let memories: Vec<(&Memory, Option<&Memory>)> = drafts
+        .iter()
+        .map(|draft| {
+            let memory = &draft.memory;
+            let before = memory.session_id.as_ref().and_then(|session| {
+                last.insert((EdgeKind::SameSession, memory.scope.key(), session.clone()), memory.id)
+            });
+            (memory, before.and_then(|id| in_batch.get(&id).copied().or_else(|| stored.get(&id))))
+        })
+        .collect();
+    Ok(ctx.vectors.embed(&memories).await?)
+}
+
+/// The vectors of stored memories, as when they were stored.
+pub async fn embed_again(ctx: &WriteContext, memories: &[Memory]) -> Result<Vec<Vec<NamedVector>>, PortError> {
+    let mut befores = Vec::with_capacity(memories.len());
+    for memory in memories {
+        befores.push(if ctx.vectors.has_window(memory) { turn_before(ctx, memory.id).await? } else { None });
+    }
+    let pairs: Vec<(&Memory, Option<&Memory>)> = memories.iter().zip(befores.iter().map(Option::as_ref)).collect();
+    ctx.vectors.embed(&pairs).await
+}
+
+/// The memory before `id` in its session.
+pub(super) async fn turn_before(ctx: &WriteContext, id: MemoryId) -> Result<Option<Memory>, PortError> {
+    const EDGES: usize = 1000;
+    let visibility = Visibility::system("the turn before, within one scope");
+    let edges = ctx.graph.edges_of(id.0, EDGES, &visibility).await?;
+    let Some(edge) = edges.into_iter().find(|edge| edge.kind == EdgeKind::SameSession && edge.from == id.0) else {
+        return Ok(None);
+    };
+    Ok(ctx.graph.memories(&[MemoryId(edge.to)], AsOf::default(), &visibility).await?.into_iter().next())
+}
+
+async fn answered_before(
+    ctx: &WriteContext,
+    caller: &Caller,
+    draft: &Draft,
+) -> Result<Option<Result<StoreReply, Error>>, Error> {
+    let Some(key) = &draft.idempotency_key else { return Ok(None) };
+    let Some(recorded) = ctx.graph.recorded(&caller.principal, key).await? else { return Ok(None) };
+    if recorded.idempotency.request_hash != draft.request_hash {
+        let message = "idempotency_key: was used for another request";
+        return Ok(Some(Err(Error {
+            field: Some("idempotency_key".into()),
+            ..Error::new(ErrorCode::IdempotencyKeyReused, message).advise("use a new key for a new request")
+        })));
+    }
+    let reply: StoreReply = serde_json::from_value(recorded.idempotency.answer).map_err(|error| {
+        PortError::new(PortErrorKind::Corrupt, "graph store", "read a recorded answer", error)
+    })?;
+    Ok(Some(Ok(reply)))
+}
+
+fn dropped(ctx: &WriteContext, draft: &Draft) -> StoreReply {
+    StoreReply {
+        id: None,
+        outcome: Outcome::Dropped.name().to_owned(),
+        state: StoreState::Indexed,
+        links: Vec::new(),
+        superseded: Vec::new(),
+        redactions: Vec::new(),
+        reason: Some(format!(
+            "importance {} is below the threshold {}",
+            draft.memory.importance, ctx.settings.min_importance
+        )),
+        review_id: None,
+        operation_id: ctx.clock.next_id().to_string(),
+    }
+}

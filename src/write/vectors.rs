@@ -1,0 +1,78 @@
+//! Memories to vectors: which spaces a memory is in, and what text each space is given.
+
+use std::sync::Arc;
+
+use crate::{
+    domain::{Language, Memory, NamedVector},
+    ports::{Embedder, PortError, SpaceSpec},
+};
+
+/// The embedders, in the order of the settings. The first takes every memory.
+#[derive(Clone)]
+pub struct Vectors {
+    /// At least one.
+    pub embedders: Vec<Arc<dyn Embedder>>,
+    /// Whether turns of a dialogue get a window vector.
+    pub window: bool,
+}
+
+/// The space of window vectors beside the space `name`.
+pub fn window_space(name: &str) -> String {
+    format!("{name}.window")
+}
+
+/// Every space these embedders fill.
+pub fn spaces(embedders: &[Arc<dyn Embedder>]) -> Vec<SpaceSpec> {
+    embedders
+        .iter()
+        .map(|embedder| embedder.card())
+        .flat_map(|card| [card.id.clone(), window_space(&card.id)].map(|name| SpaceSpec { name, dimension: card.dimension }))
+        .collect()
+}
+
+/// The text that stands for a memory in a vector space: what it is about or who says it, then what it says.
+fn passage(memory: &Memory) -> String {
+    match (&memory.title, &memory.speaker) {
+        (Some(title), Some(speaker)) => format!("{title}: {speaker}: {}", memory.content),
+        (Some(lead), None) | (None, Some(lead)) => format!("{lead}: {}", memory.content),
+        (None, None) => memory.content.clone(),
+    }
+}
+
+impl Vectors {
+    /// Whether a memory gets its meaning also from the one before it: turns of a dialogue do, titled passages do not.
+    pub fn has_window(&self, memory: &Memory) -> bool {
+        self.window && memory.session_id.is_some() && memory.title.is_none()
+    }
+
+    /// The vectors of each of `memories`, given the memory before it in its session where [`Self::has_window`] holds and
+    /// there is one. One batch per model.
+    pub async fn embed(&self, memories: &[(&Memory, Option<&Memory>)]) -> Result<Vec<Vec<NamedVector>>, PortError> {
+        let mut vectors: Vec<Vec<NamedVector>> = vec![Vec::new(); memories.len()];
+        for embedder in &self.embedders {
+            let card = embedder.card();
+            let mut texts = Vec::new();
+            let mut places = Vec::new();
+            for (place, (memory, before)) in memories.iter().enumerate() {
+                if !takes(card.language, memory) {
+                    continue;
+                }
+                let own = passage(memory);
+                if let Some(before) = before.filter(|_| self.has_window(memory)) {
+                    texts.push(format!("{}\n{own}", passage(before)));
+                    places.push((place, window_space(&card.id)));
+                }
+                texts.push(own);
+                places.push((place, card.id.clone()));
+            }
+            for ((place, space), vector) in places.into_iter().zip(embedder.embed_passages(&texts).await?) {
+                vectors[place].push(NamedVector { space, vector });
+            }
+        }
+        Ok(vectors)
+    }
+}
+
+fn takes(language: Option<Language>, memory: &Memory) -> bool {
+    language.is_none_or(|language| memory.language == language)
+}
