@@ -20,9 +20,10 @@ use crate::{
 /// Size of one file of the engine's own log. The default of 32 MiB is a lot for a small memory.
 const LOG_FILE_BYTES: usize = 8 << 20;
 
-/// Stands for `i64::MAX` in the engine, and its negative for `i64::MIN`: the histograms subtract one time from another,
+/// Stands for `i64::MAX` in the engine, as [`ALWAYS`] does for `i64::MIN`: its histograms subtract one time from another,
 /// and overflow on the real ones. The year is about 75,000, far beyond what a timestamp can be.
 const OPEN: i64 = 1 << 61;
+const ALWAYS: i64 = -OPEN;
 
 /// One shard: a named cosine vector for each space, HNSW above the engine's default size of 10 MB a space.
 pub(super) fn config(spaces: &[SpaceSpec]) -> EdgeConfig {
@@ -93,7 +94,7 @@ pub(super) fn point(point: &Point) -> Result<PointStructPersisted, serde_json::E
 /// Filter fields, each under its own name.
 pub(super) fn payload(payload: &Payload) -> Result<EnginePayload, serde_json::Error> {
     let mut payload = payload.clone();
-    open_times(&mut payload).into_iter().for_each(|time| *time = (*time).clamp(-OPEN, OPEN));
+    open_times(&mut payload).into_iter().for_each(|time| *time = (*time).clamp(ALWAYS, OPEN));
     serde_json::from_value(serde_json::to_value(payload)?).map(EnginePayload)
 }
 
@@ -102,7 +103,7 @@ pub(super) fn payload_back(payload: EnginePayload) -> Result<Payload, serde_json
     let mut payload: Payload = serde_json::from_value(serde_json::Value::Object(payload.0))?;
     for time in open_times(&mut payload) {
         *time = match *time {
-            -OPEN => i64::MIN,
+            ALWAYS => i64::MIN,
             OPEN => i64::MAX,
             closed => closed,
         };
