@@ -1,1 +1,7 @@
-fn main(){}
+//! The `recollect` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    recollect::cli::main()
+}

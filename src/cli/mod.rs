@@ -1,0 +1,137 @@
+//! The command line. Translates arguments to the façade's requests and replies to tables or JSON; decides nothing.
+//!
+//! To add a command: a variant of [`Command`], an arm in `run`, a function in the file of its kind.
+
+mod admin;
+mod eval;
+mod import;
+mod memory;
+mod output;
+mod remote;
+mod serve;
+mod wire;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, ConfigError};
+
+/// Graph-backed knowledge memory for LLM agents.
+#[derive(Debug, Parser)]
+#[command(name = "recollect", version, max_term_width = 110)]
+struct Cli {
+    /// Settings that override the built-in ones (see `recollect config`).
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder of the embedded stores; overrides data.dir.
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve MCP over HTTP, with health and metrics.
+    Serve(serve::ServeArgs),
+    /// Serve MCP over standard input and output.
+    Mcp(serve::McpArgs),
+    /// Store a memory.
+    Store(memory::StoreArgs),
+    /// Recall memories that answer a question.
+    Recall(memory::RecallArgs),
+    /// Follow the graph from a question or a memory.
+    Associate(memory::AssociateArgs),
+    /// Show memories by id.
+    Get(memory::GetArgs),
+    /// Forget memories.
+    Forget(memory::ForgetArgs),
+    /// Import from files.
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    /// Measure recall on a set with known answers; here --data names the folder with memories.jsonl, queries.jsonl and, if
+    /// there are edges, edges.jsonl.
+    Eval(eval::EvalArgs),
+    /// Compare the graph and the vector index.
+    Doctor(admin::DoctorArgs),
+    /// Build the vector index anew, for example after a change of model.
+    Reindex,
+    /// Manage bearer tokens; works while the service runs.
+    #[command(subcommand)]
+    Token(admin::TokenCommand),
+    /// Print the MCP tool listing that the program serves.
+    Schema(admin::SchemaArgs),
+    /// Print the settings in force.
+    Config(admin::ConfigArgs),
+    /// Ask a running service whether it is ready; exit 0 if so.
+    Healthcheck(admin::HealthcheckArgs),
+}
+
+/// What every command gets.
+struct Context {
+    config: Config,
+    json: bool,
+}
+
+/// Runs the command line: exit 0 done, 1 failed, 2 wrong usage or config.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are printed too, to standard output and with exit code 0.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let json = cli.json;
+    match start(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::failure(&error, json);
+            let usage = error.downcast_ref::<ConfigError>().is_some() || error.downcast_ref::<Usage>().is_some();
+            ExitCode::from(if usage { 2 } else { 1 })
+        }
+    }
+}
+
+/// Wrong usage that the argument parser cannot see.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Usage(String);
+
+fn start(cli: Cli) -> anyhow::Result<()> {
+    let mut config = Config::load(cli.config.as_deref())?;
+    if let Some(dir) = cli.data {
+        config.data.dir = dir;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(run(Context { config, json: cli.json }, cli.command));
+    // A model or store that hangs must not keep the process from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+    done
+}
+
+async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(args) => serve::serve(ctx, args).await,
+        Command::Mcp(args) => serve::mcp(ctx, args).await,
+        Command::Store(args) => memory::store(ctx, args).await,
+        Command::Recall(args) => memory::recall(ctx, args).await,
+        Command::Associate(args) => memory::associate(ctx, args).await,
+        Command::Get(args) => memory::get(ctx, args).await,
+        Command::Forget(args) => memory::forget(ctx, args).await,
+        Command::Import(command) => import::import(ctx, command).await,
+        Command::Eval(args) => eval::eval(ctx, args).await,
+        Command::Doctor(args) => admin::doctor(ctx, args).await,
+        Command::Reindex => admin::reindex(ctx).await,
+        Command::Token(command) => admin::token(ctx, command).await,
+        Command::Schema(args) => admin::schema(&args),
+        Command::Config(args) => admin::config(&ctx, &args),
+        Command::Healthcheck(args) => admin::healthcheck(&ctx, &args).await,
+    }
+}

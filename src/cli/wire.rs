@@ -1,0 +1,207 @@
+//! Puts a service together from settings: takes the data folder, opens stores and models, checks that they belong together.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{Read, Seek, Write},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    backends::{self, Index, OpenIndex},
+    config::Config,
+    domain::{Caller, Visibility},
+    jobs::{self, Drain, DrainSettings},
+    models,
+    ports::{Embedder, GraphStore},
+    service::{Parts, Service},
+    write::spaces,
+};
+
+/// Where the graph store keeps which models its vectors come from.
+const MODELS_KEY: &str = "models";
+
+/// What to do when the data was embedded with other models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Models {
+    /// Refuse to start.
+    MustMatch,
+    /// Start with an empty index, to build it anew.
+    Replace,
+}
+
+/// A service on the data folder, which is locked as long as this lives.
+pub(super) struct Opened {
+    pub service: Arc<Service>,
+    stop: CancellationToken,
+    drain: tokio::task::JoinHandle<()>,
+    lock: File,
+}
+
+/// Who holds a data folder.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Holder {
+    pub pid: u32,
+    /// Where it serves, if it does.
+    pub url: Option<String>,
+}
+
+impl Holder {
+    /// The error for a command that needs the folder for itself.
+    pub(super) fn in_use(&self, dir: &Path) -> anyhow::Error {
+        let place = self.url.as_ref().map(|url| format!(", serving at {url}")).unwrap_or_default();
+        anyhow::anyhow!(
+            "data folder {} is in use by process {}{place}; stop it, or name another folder with --data",
+            dir.display(),
+            self.pid
+        )
+    }
+}
+
+/// The person at the command line.
+pub(super) fn operator() -> Caller {
+    Caller::operator("admin")
+}
+
+/// Who holds the folder now, if anyone.
+pub(super) fn holder(dir: &Path) -> anyhow::Result<Option<Holder>> {
+    let path = dir.join("lock");
+    let Ok(mut file) = OpenOptions::new().read(true).open(&path) else { return Ok(None) };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            file.read_to_string(&mut text)?;
+            Ok(Some(serde_json::from_str(&text).unwrap_or_default()))
+        }
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("lock {}", path.display())),
+    }
+}
+
+fn lock(dir: &Path) -> anyhow::Result<File> {
+    std::fs::create_dir_all(dir).with_context(|| format!("create data folder {}", dir.display()))?;
+    let path = dir.join("lock");
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(holder(dir)?.unwrap_or_default().in_use(dir)),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("lock {}", path.display())),
+    }
+}
+
+/// Opens everything that the settings name, and catches the index up.
+pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Result<Opened> {
+    let dir = &config.data.dir;
+    let mut lock = lock(dir)?;
+    say_holder(&mut lock, None)?;
+    let embedders = models::open(&config.models.embedders, &model_options(config)).await?;
+    let graph = backends::open_graph(&config.graph.url, dir).await?;
+    check_models(&*graph.store, &embedders, on_other_models).await?;
+    let how = match on_other_models {
+        Models::MustMatch => OpenIndex::Existing,
+        Models::Replace => OpenIndex::Anew,
+    };
+    let Index { index, volatile } = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
+    let drain = Arc::new(Drain::new(
+        graph.store.clone(),
+        index.clone(),
+        DrainSettings {
+            flush_rows: config.vectors.flush_rows,
+            flush_every: Duration::from_secs(config.vectors.flush_secs),
+            optimize_rows: config.vectors.optimize_points,
+            jitter_seed: u64::from(std::process::id()),
+            ..DrainSettings::default()
+        },
+    ));
+    drain.catch_up().await.context("catch the vector index up")?;
+    if !volatile && how == OpenIndex::Existing {
+        check_index(&*graph.store, index.count().await?, &config.vectors.url).await?;
+    }
+    let parts = Parts {
+        graph: graph.store,
+        tokens: graph.tokens,
+        index,
+        embedders,
+        clock: Arc::new(backends::SystemClock),
+        drain: drain.clone(),
+    };
+    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone()));
+    if volatile {
+        service.reindex(&operator(), |_, _| {}).await?;
+    }
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let running = tokio::spawn(async move { drain.run(stopped).await });
+    Ok(Opened { service, stop, drain: running, lock })
+}
+
+/// The token store alone, which other processes may use at the same time.
+pub(super) async fn open_tokens(config: &Config) -> anyhow::Result<Arc<dyn crate::ports::TokenStore>> {
+    std::fs::create_dir_all(&config.data.dir)?;
+    Ok(backends::open_graph(&config.graph.url, &config.data.dir).await?.tokens)
+}
+
+impl Opened {
+    /// Tells other processes where this one serves.
+    pub(super) fn serves_at(&mut self, url: &str) -> anyhow::Result<()> {
+        say_holder(&mut self.lock, Some(url.to_owned()))
+    }
+
+    /// Stops background work and makes everything durable.
+    pub(super) async fn close(self) -> anyhow::Result<()> {
+        self.stop.cancel();
+        // It closes the index itself.
+        Ok(self.drain.await?)
+    }
+}
+
+fn say_holder(lock: &mut File, url: Option<String>) -> anyhow::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    lock.write_all(serde_json::to_string(&Holder { pid: std::process::id(), url })?.as_bytes())?;
+    Ok(())
+}
+
+/// How models are opened, from the settings.
+pub(super) fn model_options(config: &Config) -> models::ModelOptions {
+    models::ModelOptions {
+        dir: config.models.dir.clone(),
+        batch: config.models.batch,
+        threads: config.models.threads,
+        query_cache: config.models.query_cache,
+    }
+}
+
+async fn check_models(graph: &dyn GraphStore, embedders: &[Arc<dyn Embedder>], on_other: Models) -> anyhow::Result<()> {
+    let named: Vec<String> = embedders
+        .iter()
+        .map(|embedder| embedder.card())
+        .map(|card| format!("{} ({} dimensions, {})", card.id, card.dimension, card.hash.get(..12).unwrap_or(&card.hash)))
+        .collect();
+    let named = named.join(", ");
+    match graph.meta(MODELS_KEY).await? {
+        Some(stored) if stored != named && on_other == Models::MustMatch => anyhow::bail!(
+            "this data was embedded with {stored}, the settings name {named}; name the first in models.embedders, or run \
+             `recollect reindex` to embed everything anew"
+        ),
+        Some(stored) if stored == named => Ok(()),
+        _ => Ok(graph.set_meta(MODELS_KEY, &named).await?),
+    }
+}
+
+/// An index that lost its folder would answer with nothing; say so instead.
+async fn check_index(graph: &dyn GraphStore, points: usize, url: &str) -> anyhow::Result<()> {
+    if jobs::reindex_was_interrupted(graph).await? {
+        anyhow::bail!("the vector index {url} is unfinished: the last reindex was cut short; run `recollect reindex`");
+    }
+    let counts = graph.counts(&Visibility::system("is the index empty while the graph is not")).await?;
+    if points == 0 && counts.memories > 0 {
+        anyhow::bail!("the vector index {url} is empty, the graph has {} memories; run `recollect reindex`", counts.memories);
+    }
+    Ok(())
+}
