@@ -1,1 +1,3 @@
+//! Everything that needs the whole: flows, contracts, house rules.
 
+mod tidy;
