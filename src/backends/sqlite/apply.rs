@@ -1,0 +1,429 @@
+//! Writing change sets.
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params};
+use uuid::Uuid;
+
+use super::{
+    error::SqliteError,
+    rows::{body_of_memory, integer, memory, memory_columns, pack},
+};
+use crate::{
+    domain::{ChangeSet, Concept, Edge, EdgeKind, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Scope, Status},
+    ports::Applied,
+};
+use jiff::Timestamp;
+
+/// All of `changes` or none.
+pub(super) fn apply(connection: &mut Connection, changes: &[ChangeSet]) -> Result<Vec<Applied>, SqliteError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let applied = changes.iter().map(|change| apply_one(&transaction, change)).collect::<Result<Vec<_>, _>>()?;
+    transaction.commit()?;
+    if changes.iter().flat_map(|change| &change.ops).any(|op| matches!(op, Op::Forget { .. })) {
+        // The log still holds the forgotten text. A reader at work can keep it from being cut now; the next forget or
+        // checkpoint cuts it.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    }
+    Ok(applied)
+}
+
+fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applied, SqliteError> {
+    let new = transaction
+        .prepare_cached(
+            "INSERT INTO change (id, at, actor, use_case, ops) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            change.id.0.as_bytes(),
+            change.at.as_microsecond(),
+            change.actor,
+            change.use_case,
+            integer(change.ops.len() as u64)
+        ])?;
+    if new == 0 {
+        return Ok(Applied::Before);
+    }
+    let mut retired = Vec::new();
+    for op in &change.ops {
+        match op {
+            Op::PutMemory { memory, expected_revision, .. } => {
+                put_memory(transaction, memory, *expected_revision, change.at)?;
+            }
+            Op::Retire { id, status, valid_to } => {
+                retired.push(retire(transaction, *id, *status, *valid_to, change.at)?);
+            }
+            Op::Touch { ids } => touch(transaction, ids, change.at)?,
+            Op::PutEdge(edge) => put_edge(transaction, edge)?,
+            Op::PutConcept(concept) => put_concept(transaction, concept)?,
+            Op::PutEvent(event) => put_event(transaction, event)?,
+            Op::Forget { id } => forget(transaction, *id)?,
+        }
+    }
+    // A memory that was not active has not changed, so its point must not either.
+    let mut retired = retired.into_iter();
+    for op in change.index_ops() {
+        if !matches!(op, IndexOp::Retire { .. }) || retired.next() == Some(true) {
+            put_outbox(transaction, op)?;
+        }
+    }
+    // After the operations: the answer to a forget request names what was forgotten and must outlive it.
+    if let Some(idempotency) = &change.idempotency {
+        put_answer(transaction, change, idempotency)?;
+    }
+    Ok(Applied::Now)
+}
+
+struct Stored {
+    rowid: i64,
+    scope: i64,
+    session_position: Option<i64>,
+    task_position: Option<i64>,
+    revised_at: i64,
+    memory: Memory,
+}
+
+fn stored(transaction: &Transaction<'_>, id: MemoryId) -> Result<Option<Stored>, SqliteError> {
+    let mut statement = transaction.prepare_cached(concat!(
+        "SELECT m.rowid, m.scope, m.session_position, m.task_position, m.revised_at, ",
+        memory_columns!(),
+        " FROM memory m WHERE m.id = ?1"
+    ))?;
+    let mut rows = statement.query([id.0.as_bytes()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Stored {
+        rowid: row.get(0)?,
+        scope: row.get(1)?,
+        session_position: row.get(2)?,
+        task_position: row.get(3)?,
+        revised_at: row.get(4)?,
+        memory: memory(row, 5)?,
+    }))
+}
+
+const PUT_MEMORY: &str = "
+    INSERT INTO memory (id, scope, external_id, status, kind, type, language, tags, session, session_position, task,
+        task_position, occurred_at, valid_from, valid_to, recorded_at, retired_at, expires_at, revision, revised_at,
+        content_hash, access_count, last_accessed, body)
+    VALUES (:id, :scope, :external_id, :status, :kind, :type, :language, :tags, :session, :session_position, :task,
+        :task_position, :occurred_at, :valid_from, :valid_to, :recorded_at, :retired_at, :expires_at, :revision,
+        :revised_at, :content_hash, :access_count, :last_accessed, :body)
+    ON CONFLICT (id) DO UPDATE SET scope = :scope, external_id = :external_id, status = :status, kind = :kind,
+        type = :type, language = :language, tags = :tags, session = :session, session_position = :session_position,
+        task = :task, task_position = :task_position, occurred_at = :occurred_at, valid_from = :valid_from,
+        valid_to = :valid_to, recorded_at = :recorded_at, retired_at = :retired_at, expires_at = :expires_at,
+        revision = :revision, revised_at = :revised_at, content_hash = :content_hash, access_count = :access_count,
+        last_accessed = :last_accessed, body = :body
+    RETURNING rowid";
+
+fn put_memory(transaction: &Transaction<'_>, memory: &Memory, expected: u64, at: Timestamp) -> Result<(), SqliteError> {
+    let before = stored(transaction, memory.id)?;
+    if before.as_ref().map_or(0, |before| before.memory.revision) != expected {
+        return Err(SqliteError::Conflict("memory"));
+    }
+    if let Some(before) = &before {
+        transaction
+            .prepare_cached(
+                "INSERT INTO memory_revision (memory, revision, believed_from, believed_to, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                before.rowid,
+                integer(before.memory.revision),
+                before.revised_at,
+                before.memory.retired_at.map_or(at, |end| end.min(at)).as_microsecond(),
+                body_of_memory(&before.memory)?
+            ])?;
+    }
+    let scope = scope_id(transaction, &memory.scope)?;
+    let same_scope = before.as_ref().filter(|before| before.scope == scope);
+    let session_position = match same_scope.filter(|before| before.memory.session_id == memory.session_id) {
+        Some(before) => before.session_position,
+        None => next_position(transaction, NEXT_IN_SESSION, scope, memory.session_id.as_deref())?,
+    };
+    let task_position = match same_scope.filter(|before| before.memory.task_id == memory.task_id) {
+        Some(before) => before.task_position,
+        None => next_position(transaction, NEXT_IN_TASK, scope, memory.task_id.as_deref())?,
+    };
+    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
+    let rowid: i64 = transaction.prepare_cached(PUT_MEMORY)?.query_row(
+        named_params! {
+            ":id": memory.id.0.as_bytes(),
+            ":scope": scope,
+            ":external_id": memory.external_id,
+            ":status": memory.status.name(),
+            ":kind": memory.kind.name(),
+            ":type": memory.memory_type.name(),
+            ":language": memory.language.name(),
+            ":tags": serde_json::to_string(&memory.tags).map_err(|_| SqliteError::Unwritable("tags"))?,
+            ":session": memory.session_id,
+            ":session_position": session_position,
+            ":task": memory.task_id,
+            ":task_position": task_position,
+            ":occurred_at": memory.occurred_at.as_microsecond(),
+            ":valid_from": micros(memory.valid_from),
+            ":valid_to": micros(memory.valid_to),
+            ":recorded_at": memory.recorded_at.as_microsecond(),
+            ":retired_at": micros(memory.retired_at),
+            ":expires_at": micros(memory.expires_at),
+            ":revision": integer(memory.revision),
+            ":revised_at": if before.is_some() { at } else { memory.recorded_at }.as_microsecond(),
+            ":content_hash": memory.content_hash,
+            ":access_count": integer(memory.access_count),
+            ":last_accessed": micros(memory.last_accessed),
+            ":body": body_of_memory(memory)?,
+        },
+        |row| row.get(0),
+    )?;
+    match before {
+        Some(before) if before.scope == scope && before.memory.terms == memory.terms => return Ok(()),
+        Some(before) => remove_terms(transaction, &before)?,
+        None => {}
+    }
+    transaction
+        .prepare_cached("INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's' || ?3)")?
+        .execute(params![rowid, memory.terms, scope])?;
+    Ok(())
+}
+
+const NEXT_IN_SESSION: &str =
+    "SELECT ifnull(max(session_position), 0) + 1 FROM memory WHERE scope = ?1 AND session = ?2";
+const NEXT_IN_TASK: &str = "SELECT ifnull(max(task_position), 0) + 1 FROM memory WHERE scope = ?1 AND task = ?2";
+
+fn next_position(
+    transaction: &Transaction<'_>,
+    statement: &str,
+    scope: i64,
+    name: Option<&str>,
+) -> Result<Option<i64>, SqliteError> {
+    let Some(name) = name else { return Ok(None) };
+    Ok(Some(transaction.prepare_cached(statement)?.query_row(params![scope, name], |row| row.get(0))?))
+}
+
+/// The index keeps no text, so a deletion must name exactly what was indexed.
+fn remove_terms(transaction: &Transaction<'_>, stored: &Stored) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO memory_terms (memory_terms, rowid, terms, scope) VALUES ('delete', ?1, ?2, 's' || ?3)",
+        )?
+        .execute(params![stored.rowid, stored.memory.terms, stored.scope])?;
+    Ok(())
+}
+
+fn scope_id(transaction: &Transaction<'_>, scope: &Scope) -> Result<i64, SqliteError> {
+    let key = scope.key();
+    let found = transaction
+        .prepare_cached("SELECT id FROM scope WHERE key = ?1")?
+        .query_row([&key], |row| row.get(0))
+        .optional()?;
+    match found {
+        Some(id) => Ok(id),
+        None => Ok(transaction
+            .prepare_cached("INSERT INTO scope (key) VALUES (?1) RETURNING id")?
+            .query_row([&key], |row| row.get(0))?),
+    }
+}
+
+/// Whether there was an active memory to retire.
+fn retire(
+    transaction: &Transaction<'_>,
+    id: MemoryId,
+    status: Status,
+    valid_to: Option<Timestamp>,
+    at: Timestamp,
+) -> Result<bool, SqliteError> {
+    let Some(Stored { rowid, mut memory, .. }) =
+        stored(transaction, id)?.filter(|stored| stored.memory.status == Status::Active)
+    else {
+        return Ok(false);
+    };
+    memory.status = status;
+    memory.valid_to = valid_to.or(memory.valid_to);
+    memory.retired_at = Some(at);
+    transaction
+        .prepare_cached("UPDATE memory SET status = ?2, valid_to = ?3, retired_at = ?4, body = ?5 WHERE rowid = ?1")?
+        .execute(params![
+            rowid,
+            status.name(),
+            memory.valid_to.map(Timestamp::as_microsecond),
+            at.as_microsecond(),
+            body_of_memory(&memory)?
+        ])?;
+    Ok(true)
+}
+
+fn touch(transaction: &Transaction<'_>, ids: &[MemoryId], at: Timestamp) -> Result<(), SqliteError> {
+    let mut statement = transaction.prepare_cached(
+        "UPDATE memory SET access_count = access_count + 1, last_accessed = max(ifnull(last_accessed, ?2), ?2) WHERE id = ?1",
+    )?;
+    for id in ids {
+        statement.execute(params![id.0.as_bytes(), at.as_microsecond()])?;
+    }
+    Ok(())
+}
+
+const PUT_MENTION: &str = "
+    INSERT INTO mention (memory, concept, kind, memory_scope, scope, weight, reason, recorded_at)
+    SELECT m.rowid, c.rowid, ?3, m.scope, ?4, ?5, ?6, ?7 FROM memory m JOIN concept c WHERE m.id = ?1 AND c.id = ?2
+    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason";
+const PUT_CONCEPT_EDGE: &str = "
+    INSERT INTO concept_edge (source, target, kind, scope, weight, reason, recorded_at)
+    SELECT a.rowid, b.rowid, ?3, ?4, ?5, ?6, ?7 FROM concept a JOIN concept b WHERE a.id = ?1 AND b.id = ?2
+    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason";
+const PUT_MEMORY_EDGE: &str = "
+    INSERT INTO edge (source, target, kind, scope, weight, reason, recorded_at)
+    SELECT a.rowid, b.rowid, ?3, ?4, ?5, ?6, ?7 FROM memory a JOIN memory b WHERE a.id = ?1 AND b.id = ?2
+    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason";
+
+/// Written again, an edge keeps the time it was first recorded: it was believed since then.
+fn put_edge(transaction: &Transaction<'_>, edge: &Edge) -> Result<(), SqliteError> {
+    let statement = match edge.kind {
+        EdgeKind::About | EdgeKind::Mentions => PUT_MENTION,
+        EdgeKind::Broader | EdgeKind::Related => PUT_CONCEPT_EDGE,
+        EdgeKind::SameSession
+        | EdgeKind::SameTask
+        | EdgeKind::Supersedes
+        | EdgeKind::Causes
+        | EdgeKind::Supplements
+        | EdgeKind::DerivedFrom
+        | EdgeKind::Contradicts => PUT_MEMORY_EDGE,
+    };
+    transaction.prepare_cached(statement)?.execute(params![
+        edge.from.as_bytes(),
+        edge.to.as_bytes(),
+        edge.kind.name(),
+        scope_id(transaction, &edge.scope)?,
+        f64::from(edge.weight),
+        edge.reason,
+        edge.recorded_at.as_microsecond()
+    ])?;
+    Ok(())
+}
+
+fn put_concept(transaction: &Transaction<'_>, concept: &Concept) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached("INSERT INTO concept (id, key, label, origin) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?
+        .execute(params![concept.id.0.as_bytes(), concept.key.0, concept.label, concept.origin.name()])?;
+    Ok(())
+}
+
+fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO event (id, scope, session, task, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            event.id.0.as_bytes(),
+            scope_id(transaction, &event.scope)?,
+            event.session_id,
+            event.task_id,
+            event.at.as_microsecond(),
+            serde_json::to_string(event).map_err(|_| SqliteError::Unwritable("event"))?
+        ])?;
+    Ok(())
+}
+
+const REMOVE_ORPHAN: &str = "
+    DELETE FROM concept WHERE rowid = ?1 AND origin = 'text'
+    AND NOT EXISTS (SELECT 1 FROM mention WHERE concept = ?1)
+    AND NOT EXISTS (SELECT 1 FROM concept_edge WHERE source = ?1 OR target = ?1)";
+
+/// Removes every copy: the record, its history and edges (by cascade), its terms, concepts that only it named, vectors that
+/// wait in the outbox, answers that tell of it, and journal entries that would write it.
+fn forget(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), SqliteError> {
+    let key = id.0.as_bytes();
+    if let Some(stored) = stored(transaction, id)? {
+        let concepts: Vec<i64> = transaction
+            .prepare_cached("SELECT DISTINCT concept FROM mention WHERE memory = ?1")?
+            .query_map([stored.rowid], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        remove_terms(transaction, &stored)?;
+        transaction.prepare_cached("DELETE FROM memory WHERE rowid = ?1")?.execute([stored.rowid])?;
+        let mut remove_orphan = transaction.prepare_cached(REMOVE_ORPHAN)?;
+        for concept in concepts {
+            remove_orphan.execute([concept])?;
+        }
+    }
+    transaction
+        .prepare_cached("DELETE FROM idempotency WHERE rowid IN (SELECT answer FROM idempotency_names WHERE id = ?1)")?
+        .execute([key])?;
+    forget_in_journal(transaction, id)
+}
+
+fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), SqliteError> {
+    let waiting: Vec<(i64, String)> = transaction
+        .prepare_cached("SELECT seq, change FROM journal WHERE instr(change, ?1)")?
+        .query_map([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (seq, change) in waiting {
+        let mut change: ChangeSet =
+            serde_json::from_str(&change).map_err(|_| SqliteError::Unreadable("journal entry"))?;
+        change.ops.retain(|op| !matches!(op, Op::PutMemory { memory, .. } if memory.id == id));
+        change.idempotency = change.idempotency.filter(|idempotency| !named_ids(&idempotency.answer).contains(&id.0));
+        let change = serde_json::to_string(&change).map_err(|_| SqliteError::Unwritable("journal entry"))?;
+        transaction.prepare_cached("UPDATE journal SET change = ?2 WHERE seq = ?1")?.execute(params![seq, change])?;
+    }
+    Ok(())
+}
+
+fn put_outbox(transaction: &Transaction<'_>, op: IndexOp) -> Result<(), SqliteError> {
+    let id = match &op {
+        IndexOp::Upsert(point) => point.id,
+        IndexOp::Retire { id, .. } => *id,
+        IndexOp::Delete { id } => {
+            transaction.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([id.0.as_bytes()])?;
+            *id
+        }
+    };
+    let (op, vectors) = pack(op)?;
+    transaction.prepare_cached("INSERT INTO outbox (memory, op, vectors) VALUES (?1, ?2, ?3)")?.execute(params![
+        id.0.as_bytes(),
+        op,
+        vectors
+    ])?;
+    Ok(())
+}
+
+fn put_answer(transaction: &Transaction<'_>, change: &ChangeSet, idempotency: &Idempotency) -> Result<(), SqliteError> {
+    let answer: Option<i64> = transaction
+        .prepare_cached(
+            "INSERT INTO idempotency (principal, key, change, request_hash, answer) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (principal, key) DO NOTHING RETURNING rowid",
+        )?
+        .query_row(
+            params![
+                change.actor,
+                idempotency.key,
+                change.id.0.as_bytes(),
+                idempotency.request_hash,
+                idempotency.answer.to_string()
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let answer = answer.ok_or(SqliteError::Conflict("idempotency key"))?;
+    let mut ids = named_ids(&idempotency.answer);
+    for op in &change.ops {
+        match op {
+            Op::PutMemory { memory, .. } => ids.push(memory.id.0),
+            Op::Retire { id, .. } => ids.push(id.0),
+            Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
+            Op::PutEdge(_) | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
+        }
+    }
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO idempotency_names (id, answer) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    for id in ids {
+        statement.execute(params![id.as_bytes(), answer])?;
+    }
+    Ok(())
+}
+
+/// Every UUID that is a whole string or field name of `answer`.
+fn named_ids(answer: &serde_json::Value) -> Vec<Uuid> {
+    match answer {
+        serde_json::Value::String(text) => Uuid::try_parse(text).ok().into_iter().collect(),
+        serde_json::Value::Array(items) => items.iter().flat_map(named_ids).collect(),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| Uuid::try_parse(name).ok().into_iter().chain(named_ids(value)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}

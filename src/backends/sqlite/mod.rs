@@ -1,0 +1,177 @@
+//! The embedded store: one SQLite file that is the graph, the keyword index, the outbox, the tokens and the journal.
+//!
+//! Blocking code lives in the files below and takes a `&Connection`; this file gives it the one async coat. One writer, a
+//! few readers; each port method is one transaction, so a reader sees one moment. Statements are constants beside the
+//! code that runs them; only values are bound.
+//!
+//! To add a port method: a function in `read`, `apply` or a file of its own, and a line in the port's file.
+
+mod apply;
+mod error;
+mod graph_store;
+mod journal;
+mod neighbourhood;
+mod read;
+mod rows;
+mod schema;
+mod token_store;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::{
+    Connection,
+    backup::{Backup, StepResult},
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use self::error::SqliteError;
+use crate::ports::PortError;
+
+const READERS: usize = 4;
+
+/// A file with everything in it. Cheap to clone; clones share the connections.
+#[derive(Clone)]
+pub struct SqliteStore {
+    path: PathBuf,
+    writer: Pool,
+    readers: Pool,
+}
+
+impl SqliteStore {
+    /// Opens the file, or creates it where there is none (its folder must exist). Checks that it is whole and brings an
+    /// older format up to date.
+    ///
+    /// `Corrupt` for a damaged file, `Mismatch` for one of a newer program or of another program; neither is touched.
+    pub async fn open(path: impl Into<PathBuf>) -> Result<Self, PortError> {
+        let path = path.into();
+        blocking("open", move || {
+            let writer = Pool::of(vec![schema::open_writer(&path)?]);
+            let readers = (0..READERS).map(|_| schema::open_reader(&path)).collect::<Result<_, _>>()?;
+            Ok(Self { path, writer, readers: Pool::of(readers) })
+        })
+        .await
+    }
+
+    /// Copies the file as it is at one moment to `target`, while reads and writes go on, and checks the copy. The copy is
+    /// one file that [`Self::open`] opens. An existing file is not replaced.
+    pub async fn backup_to(&self, target: impl Into<PathBuf>) -> Result<(), PortError> {
+        let target = target.into();
+        self.read("backup", move |source| {
+            if target.exists() {
+                return Err(SqliteError::File("backup target", std::io::ErrorKind::AlreadyExists));
+            }
+            let mut partial = target.clone().into_os_string();
+            partial.push(".partial");
+            let partial = PathBuf::from(partial);
+            let copied = copy(source, &partial).and_then(|()| {
+                fs::rename(&partial, &target).map_err(|error| SqliteError::File("backup target", error.kind()))
+            });
+            if copied.is_err() {
+                let _ = fs::remove_file(&partial);
+            }
+            copied
+        })
+        .await
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `work` on a reader, in one read transaction.
+    async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, PortError> {
+        let lease = self.readers.lease().await;
+        blocking(operation, move || {
+            let transaction = lease.connection()?.unchecked_transaction()?;
+            work(&transaction)
+        })
+        .await
+    }
+
+    /// Runs `work` on the writer. A caller that goes away does not stop it.
+    async fn write<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut Connection) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, PortError> {
+        let mut lease = self.writer.lease().await;
+        blocking(operation, move || work(lease.connection_mut()?)).await
+    }
+}
+
+fn copy(source: &Connection, target: &Path) -> Result<(), SqliteError> {
+    let mut copy = Connection::open(target)?;
+    // All pages in one step: a step at a time starts again whenever another connection writes.
+    if Backup::new(source, &mut copy)?.step(-1)? != StepResult::Done {
+        return Err(SqliteError::File("backup copy", std::io::ErrorKind::ResourceBusy));
+    }
+    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    schema::check(&copy, "integrity_check")?;
+    copy.close().map_err(|(_, error)| SqliteError::Driver(error))?;
+    fs::File::open(target)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| SqliteError::File("backup copy", error.kind()))
+}
+
+async fn blocking<T: Send + 'static>(
+    operation: &'static str,
+    work: impl FnOnce() -> Result<T, SqliteError> + Send + 'static,
+) -> Result<T, PortError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or(Err(SqliteError::Worker))
+        .map_err(|error| PortError::from((operation, error)))
+}
+
+/// Connections that wait without blocking a thread.
+#[derive(Clone)]
+struct Pool {
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Pool {
+    fn of(connections: Vec<Connection>) -> Self {
+        Self { permits: Arc::new(Semaphore::new(connections.len())), idle: Arc::new(Mutex::new(connections)) }
+    }
+
+    async fn lease(&self) -> Lease {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        let connection = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Lease { connection, idle: Arc::clone(&self.idle), _permit: permit }
+    }
+}
+
+/// A connection on loan; it goes back when dropped, after a panic too. The permit is freed after that.
+struct Lease {
+    connection: Option<Connection>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Lease {
+    fn connection(&self) -> Result<&Connection, SqliteError> {
+        self.connection.as_ref().ok_or(SqliteError::Worker)
+    }
+
+    fn connection_mut(&mut self) -> Result<&mut Connection, SqliteError> {
+        self.connection.as_mut().ok_or(SqliteError::Worker)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The walk over the graph: breadth first, bounded, and blind to what the reader may not see.
+//!
+//! A level is expanded in the order in which one would cut it: turns of the seeds' sessions, edges between memories, then
+//! shared concepts, the rarest first. Reading stops as soon as the walk is full.
+
+use std::{
+    collections::{HashMap, HashSet},
+    iter,
+};
+
+use rusqlite::{CachedStatement, Connection, Row};
+use uuid::Uuid;
+
+use super::{
+    error::SqliteError,
+    read::{concept, size},
+    rows::{self, Conditions, Scopes, Seen, bind, edge, matching, visible},
+};
+use crate::{
+    domain::{Direction, Edge, EdgeKind, MemoryId, Visibility},
+    ports::{ConceptUse, Neighbourhood, NeighbourhoodQuery, NodeRef},
+};
+
+/// Edges followed from one memory in one direction, and memories reached over one concept. A hub costs no more.
+const FAN_OUT: i64 = 200;
+/// Turns of a session on either side of a seed that count as one hop.
+const TURNS: i64 = 3;
+
+macro_rules! node_columns {
+    () => {
+        "m.rowid, m.id, m.session, m.session_position, m.scope"
+    };
+}
+
+/// Whether edge `e` may be followed.
+macro_rules! followed {
+    () => {
+        concat!(visible!("e.scope"), " AND (:known IS NULL OR e.recorded_at <= :known)")
+    };
+}
+
+const SEEDS: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM rarray(:seeds) seed CROSS JOIN memory m ON m.id = seed.value WHERE ",
+    matching!(),
+    " ORDER BY seed.rowid"
+);
+const TURNS_EARLIER: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM memory m WHERE m.scope = :scope AND m.session = :of_session
+     AND m.session_position < :position AND m.session_position >= :position - :turns AND ",
+    matching!(),
+    " ORDER BY m.session_position DESC"
+);
+const TURNS_LATER: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM memory m WHERE m.scope = :scope AND m.session = :of_session
+     AND m.session_position > :position AND m.session_position <= :position + :turns AND ",
+    matching!(),
+    " ORDER BY m.session_position"
+);
+const NEIGHBOURS_OUT: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM edge e JOIN memory m ON m.rowid = e.target
+     WHERE e.source = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
+    followed!(),
+    " AND ",
+    matching!(),
+    " LIMIT :fan_out"
+);
+const NEIGHBOURS_IN: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM edge e JOIN memory m ON m.rowid = e.source
+     WHERE e.target = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
+    followed!(),
+    " AND ",
+    matching!(),
+    " LIMIT :fan_out"
+);
+const NAMED_CONCEPTS: &str = concat!(
+    "SELECT e.concept FROM rarray(:nodes) node CROSS JOIN mention e ON e.memory = node.value
+     WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
+    followed!()
+);
+const USES: &str = concat!(
+    "SELECT asked.value, sum(u.uses) FROM rarray(:concepts) asked CROSS JOIN concept_use u ON u.concept = asked.value
+     WHERE ",
+    visible!("u.memory_scope"),
+    " AND ",
+    visible!("u.scope"),
+    " GROUP BY asked.value"
+);
+/// About first: 'ABOUT' sorts before 'MENTIONS'. The latest first among them.
+const NAMING_MEMORIES: &str = concat!(
+    "SELECT ",
+    node_columns!(),
+    " FROM mention e JOIN memory m ON m.rowid = e.memory
+     WHERE e.concept = :concept AND e.kind IN (SELECT value FROM rarray(:mention_kinds)) AND ",
+    followed!(),
+    " AND ",
+    matching!(),
+    " ORDER BY e.kind, e.memory DESC LIMIT :fan_out"
+);
+const EDGES: &str = concat!(
+    "SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+     FROM rarray(:nodes) node CROSS JOIN edge e ON e.source = node.value
+     WHERE e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
+    followed!()
+);
+const MENTIONS: &str = concat!(
+    "SELECT e.memory, e.concept, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+     FROM rarray(:nodes) node CROSS JOIN mention e ON e.memory = node.value
+     WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
+    followed!()
+);
+const CONCEPTS: &str = "SELECT c.id, c.key, c.label, c.origin, c.rowid
+    FROM rarray(:concepts) asked CROSS JOIN concept c ON c.rowid = asked.value";
+const TOTAL: &str = concat!("SELECT ifnull(sum(memories), 0) FROM scope WHERE ", visible!("id"));
+
+pub(super) fn neighbourhood(
+    connection: &Connection,
+    query: &NeighbourhoodQuery,
+    visibility: &Visibility,
+) -> Result<Neighbourhood, SqliteError> {
+    let conditions = Conditions::of(&query.filter, Seen::of(connection, visibility)?);
+    let mut walk = Walk::of(connection, query, &conditions)?;
+    walk.start(query)?;
+    let mut frontier: Vec<usize> = (0..walk.nodes.len()).collect();
+    for distance in 1..=query.depth {
+        if frontier.is_empty() {
+            break;
+        }
+        let first = walk.nodes.len();
+        walk.expand(&frontier, distance, query)?;
+        frontier = (first..walk.nodes.len()).collect();
+    }
+    walk.finish()
+}
+
+/// A memory that was reached.
+struct Node {
+    rowid: i64,
+    scope: i64,
+    node: NodeRef,
+}
+
+struct Walk<'a> {
+    connection: &'a Connection,
+    conditions: &'a Conditions,
+    nodes: Vec<Node>,
+    reached: HashMap<i64, usize>,
+    max_nodes: usize,
+    truncated: bool,
+    about: bool,
+    mentions: bool,
+    edge_kinds: rows::List,
+    /// Concepts met so far, with their visible uses; each is crossed at most once, from the level that meets it first.
+    met: HashSet<i64>,
+    /// Those to report, in the order met.
+    concepts: Vec<(i64, usize)>,
+}
+
+impl<'a> Walk<'a> {
+    fn of(
+        connection: &'a Connection,
+        query: &NeighbourhoodQuery,
+        conditions: &'a Conditions,
+    ) -> Result<Self, SqliteError> {
+        let edge_kinds = query.edges.iter().filter(|kind| !kind.to_concept()).map(|kind| kind.name().to_owned().into());
+        Ok(Self {
+            connection,
+            conditions,
+            nodes: Vec::new(),
+            reached: HashMap::new(),
+            max_nodes: query.max_nodes,
+            truncated: false,
+            about: query.edges.contains(&EdgeKind::About),
+            mentions: query.edges.contains(&EdgeKind::Mentions),
+            edge_kinds: edge_kinds.collect::<Vec<_>>().into(),
+            met: HashSet::new(),
+            concepts: Vec::new(),
+        })
+    }
+
+    /// A statement with the filter and everything else that does not change during the walk bound.
+    fn statement(&self, sql: &'static str) -> Result<CachedStatement<'a>, SqliteError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        bind(&mut statement, &self.conditions.params())?;
+        let fixed: rows::Params<'_> = vec![
+            (":edge_kinds", &self.edge_kinds),
+            (":about", &self.about),
+            (":mentions", &self.mentions),
+            (":fan_out", &FAN_OUT),
+            (":turns", &TURNS),
+        ];
+        bind(&mut statement, &fixed)?;
+        Ok(statement)
+    }
+
+    fn start(&mut self, query: &NeighbourhoodQuery) -> Result<(), SqliteError> {
+        let mut statement = self.statement(SEEDS)?;
+        bind(&mut statement, &vec![(":seeds", &rows::ids(query.seeds.iter().map(|id| id.0)))])?;
+        self.admit_all(&mut statement, 0)
+    }
+
+    fn expand(&mut self, frontier: &[usize], distance: u32, query: &NeighbourhoodQuery) -> Result<(), SqliteError> {
+        let (out, back) = (query.direction != Direction::In, query.direction != Direction::Out);
+        // An edge of a session leads to the turn before, so the earlier turns lie along the arrow.
+        if distance == 1 && query.edges.contains(&EdgeKind::SameSession) {
+            for sql in iter::chain(out.then_some(TURNS_EARLIER), back.then_some(TURNS_LATER)) {
+                self.expand_turns(sql, frontier)?;
+            }
+        }
+        if !self.edge_kinds.is_empty() {
+            for sql in iter::chain(out.then_some(NEIGHBOURS_OUT), back.then_some(NEIGHBOURS_IN)) {
+                let mut statement = self.statement(sql)?;
+                for node in frontier {
+                    bind(&mut statement, &vec![(":node", &self.nodes[*node].rowid)])?;
+                    self.admit_all(&mut statement, distance)?;
+                }
+            }
+        }
+        if self.about || self.mentions {
+            self.expand_concepts(frontier, distance, query.max_concept_uses)?;
+        }
+        Ok(())
+    }
+
+    fn expand_turns(&mut self, sql: &'static str, seeds: &[usize]) -> Result<(), SqliteError> {
+        let mut statement = self.statement(sql)?;
+        for seed in seeds {
+            let Node { scope, node, .. } = &self.nodes[*seed];
+            let (Some((_, session)), Some(position)) = (&node.session, node.session_position) else { continue };
+            let position = rows::integer(position);
+            bind(&mut statement, &vec![(":scope", scope), (":of_session", session), (":position", &position)])?;
+            self.admit_all(&mut statement, 1)?;
+        }
+        Ok(())
+    }
+
+    fn expand_concepts(&mut self, frontier: &[usize], distance: u32, max_uses: usize) -> Result<(), SqliteError> {
+        let mut named: Vec<(i64, usize)> = self.newly_named(frontier)?;
+        named.sort_unstable_by_key(|(concept, uses)| (*uses, *concept));
+        let mut statement = self.statement(NAMING_MEMORIES)?;
+        for (concept, uses) in named {
+            let mention = self.mentions && uses <= max_uses;
+            let kinds = iter::chain(self.about.then_some(EdgeKind::About), mention.then_some(EdgeKind::Mentions));
+            let kinds: rows::List = kinds.map(|kind| kind.name().to_owned().into()).collect::<Vec<_>>().into();
+            // One use is the memory one comes from.
+            let crossed = uses > 1 && !kinds.is_empty() && !self.truncated;
+            if crossed {
+                bind(&mut statement, &vec![(":concept", &concept), (":mention_kinds", &kinds)])?;
+                self.admit_all(&mut statement, distance)?;
+            }
+            if crossed || distance == 1 {
+                self.concepts.push((concept, uses));
+            }
+        }
+        Ok(())
+    }
+
+    /// Concepts that the frontier names and no earlier level did, with their visible uses.
+    fn newly_named(&mut self, frontier: &[usize]) -> Result<Vec<(i64, usize)>, SqliteError> {
+        let mut statement = self.statement(NAMED_CONCEPTS)?;
+        bind(&mut statement, &vec![(":nodes", &rows::rowids(frontier.iter().map(|node| self.nodes[*node].rowid)))])?;
+        let mut rows = statement.raw_query();
+        let mut new = Vec::new();
+        while let Some(row) = rows.next()? {
+            let concept: i64 = row.get(0)?;
+            if self.met.insert(concept) {
+                new.push(concept);
+            }
+        }
+        let mut statement = self.statement(USES)?;
+        bind(&mut statement, &vec![(":concepts", &rows::rowids(new))])?;
+        let uses =
+            statement.raw_query().mapped(|row| Ok((row.get(0)?, size(row.get(1)?)))).collect::<Result<_, _>>()?;
+        Ok(uses)
+    }
+
+    /// Takes in what the statement gives, until the walk is full.
+    fn admit_all(&mut self, statement: &mut CachedStatement<'_>, distance: u32) -> Result<(), SqliteError> {
+        let mut rows = statement.raw_query();
+        while !self.truncated
+            && let Some(row) = rows.next()?
+        {
+            self.admit(row, distance)?;
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, row: &Row<'_>, distance: u32) -> Result<(), SqliteError> {
+        let rowid = row.get(0)?;
+        if self.reached.contains_key(&rowid) {
+            return Ok(());
+        }
+        if self.nodes.len() >= self.max_nodes {
+            self.truncated = true;
+            return Ok(());
+        }
+        let node = NodeRef {
+            id: MemoryId(rows::uuid(row, 1)?),
+            distance,
+            // The scope's key is put before the name when the walk is over.
+            session: row.get::<_, Option<String>>(2)?.map(|name| (String::new(), name)),
+            session_position: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
+        };
+        self.reached.insert(rowid, self.nodes.len());
+        self.nodes.push(Node { rowid, scope: row.get(4)?, node });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Neighbourhood, SqliteError> {
+        let mut scopes = Scopes::of(self.connection);
+        for Node { scope, node, .. } in &mut self.nodes {
+            if let Some((key, _)) = &mut node.session {
+                *key = scopes.get(*scope)?.key();
+            }
+        }
+        let (concepts, concept_ids) = self.reported_concepts()?;
+        let mut edges =
+            self.edges(EDGES, &mut scopes, |to| self.reached.get(&to).map(|node| self.nodes[*node].node.id.0))?;
+        edges.extend(self.edges(MENTIONS, &mut scopes, |to| concept_ids.get(&to).copied())?);
+        let mut total = self.statement(TOTAL)?;
+        let total_memories = total.raw_query().next()?.map(|row| row.get(0)).transpose()?.map_or(0, size);
+        drop(total);
+        Ok(Neighbourhood {
+            nodes: self.nodes.into_iter().map(|node| node.node).collect(),
+            edges,
+            concepts,
+            total_memories,
+            truncated: self.truncated,
+        })
+    }
+
+    fn reported_concepts(&self) -> Result<(Vec<ConceptUse>, HashMap<i64, Uuid>), SqliteError> {
+        let mut statement = self.statement(CONCEPTS)?;
+        bind(&mut statement, &vec![(":concepts", &rows::rowids(self.concepts.iter().map(|(concept, _)| *concept)))])?;
+        let uses: HashMap<i64, usize> = self.concepts.iter().copied().collect();
+        let mut rows = statement.raw_query();
+        let (mut reported, mut ids) = (Vec::with_capacity(uses.len()), HashMap::with_capacity(uses.len()));
+        while let Some(row) = rows.next()? {
+            let (concept, rowid) = (concept(row)?, row.get(4)?);
+            ids.insert(rowid, concept.id.0);
+            reported.push(ConceptUse { concept, uses: uses.get(&rowid).copied().unwrap_or(0) });
+        }
+        Ok((reported, ids))
+    }
+
+    /// The edges that leave the nodes and whose other end `end` knows.
+    fn edges(
+        &self,
+        sql: &'static str,
+        scopes: &mut Scopes<'_>,
+        end: impl Fn(i64) -> Option<Uuid>,
+    ) -> Result<Vec<Edge>, SqliteError> {
+        let mut statement = self.statement(sql)?;
+        bind(&mut statement, &vec![(":nodes", &rows::rowids(self.nodes.iter().map(|node| node.rowid)))])?;
+        let mut rows = statement.raw_query();
+        let mut edges = Vec::new();
+        while let Some(row) = rows.next()? {
+            let from: i64 = row.get(0)?;
+            if let (Some(from), Some(to)) = (self.reached.get(&from), end(row.get(1)?)) {
+                edges.push(edge(row, 2, self.nodes[*from].node.id.0, to, scopes)?);
+            }
+        }
+        Ok(edges)
+    }
+}

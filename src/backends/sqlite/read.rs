@@ -1,0 +1,519 @@
+//! Reading, all but the walk over the graph.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use super::{
+    error::SqliteError,
+    rows::{
+        self, Conditions, Scopes, Seen, bind, edge, matching, memory, memory_columns, memory_of_body, named, texts,
+        timestamp, unpack, uuid, visible,
+    },
+};
+use crate::{
+    domain::{
+        AsOf, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Filter, Idempotency, Memory, MemoryId, Scope,
+        Visibility,
+    },
+    ports::{ConceptUse, KeywordQuery, OutboxRow, Recorded, Scored, StoreCounts},
+};
+
+/// Distinct terms of a question that are looked up; those beyond come from pasted text and cost more than they find.
+const MAX_TERMS: usize = 256;
+
+pub(super) fn memories(
+    connection: &Connection,
+    ids: &[MemoryId],
+    as_of: AsOf,
+    visibility: &Visibility,
+) -> Result<Vec<Memory>, SqliteError> {
+    let seen = Seen::of(connection, visibility)?;
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        memory_columns!(),
+        ", m.rowid, m.revised_at FROM rarray(:ids) asked CROSS JOIN memory m ON m.id = asked.value WHERE ",
+        visible!("m.scope")
+    ))?;
+    bind(&mut statement, &seen.params())?;
+    let asked = rows::ids(ids.iter().map(|id| id.0));
+    bind(&mut statement, &vec![(":ids", &asked)])?;
+    let mut rows = statement.raw_query();
+    let mut found = HashMap::with_capacity(ids.len());
+    while let Some(row) = rows.next()? {
+        let current = memory(row, 0)?;
+        let id = current.id;
+        let believed = match as_of.known {
+            None => Some(current),
+            Some(known) => believed(connection, current, row.get(3)?, row.get(4)?, known)?,
+        };
+        // An earlier revision may have lived in a narrower scope than the present one.
+        if let Some(memory) = believed.filter(|memory| visibility.sees(&memory.scope.key())) {
+            found.insert(id, memory);
+        }
+    }
+    Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+}
+
+/// The revision believed at `known`: the current one, an earlier one or none.
+fn believed(
+    connection: &Connection,
+    current: Memory,
+    rowid: i64,
+    revised_at: i64,
+    known: Timestamp,
+) -> Result<Option<Memory>, SqliteError> {
+    let moment = known.as_microsecond();
+    if revised_at <= moment {
+        return Ok(Some(current).filter(|memory| memory.retired_at.is_none_or(|end| known < end)));
+    }
+    let body: Option<String> = connection
+        .prepare_cached(
+            "SELECT body FROM memory_revision WHERE memory = ?1 AND believed_from <= ?2 AND ?2 < believed_to
+             ORDER BY revision DESC LIMIT 1",
+        )?
+        .query_row(params![rowid, moment], |row| row.get(0))
+        .optional()?;
+    body.as_deref().map(memory_of_body).transpose()
+}
+
+pub(super) fn by_external_ids(
+    connection: &Connection,
+    external_ids: &[String],
+    visibility: &Visibility,
+) -> Result<BTreeMap<String, MemoryId>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT m.external_id, m.id FROM rarray(:names) asked CROSS JOIN memory m ON m.external_id = asked.value WHERE ",
+        visible!("m.scope"),
+        " ORDER BY m.id"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":names", &texts(external_ids))])?;
+    let ids =
+        statement.raw_query().mapped(|row| Ok((row.get(0)?, MemoryId(uuid(row, 1)?)))).collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+pub(super) fn by_content_hashes(
+    connection: &Connection,
+    hashes: &[String],
+    scope: &Scope,
+) -> Result<BTreeMap<String, MemoryId>, SqliteError> {
+    let ids = connection
+        .prepare_cached(
+            "SELECT m.content_hash, m.id FROM rarray(?1) asked CROSS JOIN memory m ON m.content_hash = asked.value
+             WHERE m.status = 'active' AND m.scope = (SELECT id FROM scope WHERE key = ?2)",
+        )?
+        .query_map(params![texts(hashes), scope.key()], |row| Ok((row.get(0)?, MemoryId(uuid(row, 1)?))))?
+        .collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+pub(super) fn last_members(
+    connection: &Connection,
+    kind: EdgeKind,
+    names: &[String],
+    scope: &Scope,
+) -> Result<BTreeMap<String, MemoryId>, SqliteError> {
+    let statement = match kind {
+        EdgeKind::SameSession => {
+            "SELECT asked.value, m.id FROM rarray(?1) asked CROSS JOIN memory m
+             ON m.rowid = (SELECT rowid FROM memory WHERE scope = (SELECT id FROM scope WHERE key = ?2)
+                AND session = asked.value ORDER BY session_position DESC LIMIT 1)"
+        }
+        EdgeKind::SameTask => {
+            "SELECT asked.value, m.id FROM rarray(?1) asked CROSS JOIN memory m
+             ON m.rowid = (SELECT rowid FROM memory WHERE scope = (SELECT id FROM scope WHERE key = ?2)
+                AND task = asked.value ORDER BY task_position DESC LIMIT 1)"
+        }
+        _ => return Ok(BTreeMap::new()),
+    };
+    let ids = connection
+        .prepare_cached(statement)?
+        .query_map(params![texts(names), scope.key()], |row| Ok((row.get(0)?, MemoryId(uuid(row, 1)?))))?
+        .collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+pub(super) fn recorded(connection: &Connection, principal: &str, key: &str) -> Result<Option<Recorded>, SqliteError> {
+    let row: Option<(Uuid, String, String)> = connection
+        .prepare_cached("SELECT change, request_hash, answer FROM idempotency WHERE principal = ?1 AND key = ?2")?
+        .query_row([principal, key], |row| Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((change, request_hash, answer)) = row else { return Ok(None) };
+    let answer = serde_json::from_str(&answer).map_err(|_| SqliteError::Unreadable("answer"))?;
+    Ok(Some(Recorded {
+        change: ChangeId(change),
+        idempotency: Idempotency { key: key.to_owned(), request_hash, answer },
+    }))
+}
+
+pub(super) fn keyword(
+    connection: &Connection,
+    query: &KeywordQuery,
+    visibility: &Visibility,
+) -> Result<Vec<Scored>, SqliteError> {
+    let seen = Seen::of(connection, visibility)?;
+    let Some(expression) = match_expression(query, &seen) else { return Ok(Vec::new()) };
+    let conditions = Conditions::of(&query.filter, seen);
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT m.id, -bm25(memory_terms, 1.0, 0.0) AS score FROM memory_terms
+         JOIN memory m ON m.rowid = memory_terms.rowid
+         WHERE memory_terms MATCH :expression AND ",
+        matching!(),
+        " ORDER BY score DESC, m.id LIMIT :limit"
+    ))?;
+    bind(&mut statement, &conditions.params())?;
+    bind(&mut statement, &vec![(":expression", &expression), (":limit", &limited(query.limit))])?;
+    scored(statement.raw_query())
+}
+
+/// The question in FTS5's language, the reader's scopes inside it; `None` if nothing can answer. Every term is a quoted
+/// string, in which only the quote has a meaning.
+fn match_expression(query: &KeywordQuery, seen: &Seen) -> Option<String> {
+    let mut taken = HashSet::new();
+    let mut terms = Vec::new();
+    for term in &query.terms {
+        // The query language ends at a NUL; other control characters and spaces are borders between tokens.
+        let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if term.trim().is_empty() {
+            if query.all {
+                return None;
+            }
+        } else if terms.len() < MAX_TERMS && taken.insert(term.clone()) {
+            terms.push(format!("\"{}\"", term.replace('"', "\"\"")));
+        }
+    }
+    if terms.is_empty() || !(seen.system || !seen.scopes.is_empty()) {
+        return None;
+    }
+    let terms = terms.join(if query.all { " AND " } else { " OR " });
+    if seen.system {
+        return Some(format!("terms : ({terms})"));
+    }
+    let scopes: Vec<String> = seen
+        .scopes
+        .iter()
+        .filter_map(|scope| match scope {
+            rusqlite::types::Value::Integer(id) => Some(format!("\"s{id}\"")),
+            _ => None,
+        })
+        .collect();
+    Some(format!("terms : ({terms}) AND scope : ({})", scopes.join(" OR ")))
+}
+
+pub(super) fn recent(
+    connection: &Connection,
+    filter: &Filter,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<Scored>, SqliteError> {
+    let conditions = Conditions::of(filter, Seen::of(connection, visibility)?);
+    let scopes: Vec<i64> = connection
+        .prepare_cached(concat!("SELECT id FROM scope WHERE memories > 0 AND ", visible!("id")))?
+        .query_map(&*conditions.seen.params(), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    // Scope by scope, so that each is read from its index and no further than the limit.
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT m.id, m.occurred_at FROM memory m WHERE m.scope = :scope AND ",
+        matching!(),
+        " ORDER BY m.occurred_at DESC, m.id DESC LIMIT :limit"
+    ))?;
+    bind(&mut statement, &conditions.params())?;
+    bind(&mut statement, &vec![(":limit", &limited(limit))])?;
+    let mut latest: Vec<(i64, MemoryId)> = Vec::new();
+    for scope in scopes {
+        bind(&mut statement, &vec![(":scope", &scope)])?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            latest.push((row.get(1)?, MemoryId(uuid(row, 0)?)));
+        }
+    }
+    latest.sort_unstable_by(|a, b| b.cmp(a));
+    latest.truncate(limit);
+    #[expect(clippy::cast_precision_loss, reason = "a score; the order is already settled")]
+    Ok(latest.into_iter().map(|(at, id)| Scored { id, score: (at / 1_000_000) as f32 }).collect())
+}
+
+pub(super) fn edges_of(
+    connection: &Connection,
+    id: Uuid,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<Edge>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "WITH here AS MATERIALIZED (SELECT rowid AS memory FROM memory m WHERE m.id = :id AND ",
+        visible!("m.scope"),
+        "), topic AS MATERIALIZED (SELECT rowid AS concept FROM concept c WHERE c.id = :id)
+         SELECT a.id, b.id, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+         FROM (SELECT e.* FROM here JOIN edge e ON e.source = here.memory
+               UNION SELECT e.* FROM here JOIN edge e ON e.target = here.memory) e
+         JOIN memory a ON a.rowid = e.source JOIN memory b ON b.rowid = e.target
+         WHERE ",
+        visible!("e.scope"),
+        " AND ",
+        visible!("a.scope"),
+        " AND ",
+        visible!("b.scope"),
+        " UNION ALL
+         SELECT m.id, c.id, x.kind, x.weight, x.reason, x.scope, x.recorded_at
+         FROM (SELECT x.* FROM here JOIN mention x ON x.memory = here.memory
+               UNION ALL SELECT x.* FROM topic JOIN mention x ON x.concept = topic.concept) x
+         JOIN memory m ON m.rowid = x.memory JOIN concept c ON c.rowid = x.concept
+         WHERE ",
+        visible!("x.scope"),
+        " AND ",
+        visible!("x.memory_scope"),
+        " UNION ALL
+         SELECT a.id, b.id, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+         FROM (SELECT e.* FROM topic JOIN concept_edge e ON e.source = topic.concept
+               UNION SELECT e.* FROM topic JOIN concept_edge e ON e.target = topic.concept) e
+         JOIN concept a ON a.rowid = e.source JOIN concept b ON b.rowid = e.target
+         WHERE ",
+        visible!("e.scope"),
+        " AND ",
+        nameable!("a"),
+        " AND ",
+        nameable!("b"),
+        " ORDER BY 7 DESC, 3, 1, 2 LIMIT :limit"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":id", &id.into_bytes()), (":limit", &limited(limit))])?;
+    let mut scopes = Scopes::of(connection);
+    let mut rows = statement.raw_query();
+    let mut edges = Vec::new();
+    while let Some(row) = rows.next()? {
+        edges.push(edge(row, 2, uuid(row, 0)?, uuid(row, 1)?, &mut scopes)?);
+    }
+    Ok(edges)
+}
+
+/// Whether the reader may know of this concept: it is from an ontology, or a visible memory names it.
+macro_rules! nameable {
+    ($concept:literal) => {
+        concat!(
+            "(",
+            $concept,
+            ".origin = 'ontology' OR EXISTS (SELECT 1 FROM concept_use u WHERE u.concept = ",
+            $concept,
+            ".rowid AND ",
+            visible!("u.memory_scope"),
+            " AND ",
+            visible!("u.scope"),
+            "))"
+        )
+    };
+}
+use nameable;
+
+pub(super) fn concepts(
+    connection: &Connection,
+    keys: &[ConceptKey],
+    visibility: &Visibility,
+) -> Result<Vec<ConceptUse>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT c.id, c.key, c.label, c.origin, sum(u.uses)
+         FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value CROSS JOIN concept_use u ON u.concept = c.rowid
+         WHERE ",
+        visible!("u.memory_scope"),
+        " AND ",
+        visible!("u.scope"),
+        " GROUP BY c.rowid ORDER BY min(asked.rowid)"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":keys", &texts(keys.iter().map(|key| &key.0)))])?;
+    let mut rows = statement.raw_query();
+    let mut uses = Vec::new();
+    while let Some(row) = rows.next()? {
+        uses.push(ConceptUse { concept: concept(row)?, uses: size(row.get(4)?) });
+    }
+    Ok(uses)
+}
+
+/// A concept from columns `id, key, label, origin`.
+pub(super) fn concept(row: &rusqlite::Row<'_>) -> Result<Concept, SqliteError> {
+    Ok(Concept {
+        id: ConceptId(uuid(row, 0)?),
+        key: ConceptKey(row.get(1)?),
+        label: row.get(2)?,
+        origin: named(row, 3)?,
+    })
+}
+
+pub(super) fn memories_of_concept(
+    connection: &Connection,
+    key: &ConceptKey,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<(MemoryId, EdgeKind)>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT m.id, min(x.kind) AS kind FROM mention x JOIN memory m ON m.rowid = x.memory
+         WHERE x.concept = (SELECT rowid FROM concept WHERE key = :key) AND ",
+        visible!("x.scope"),
+        " AND ",
+        visible!("x.memory_scope"),
+        // 'ABOUT' sorts before 'MENTIONS'.
+        " GROUP BY x.memory ORDER BY kind, m.id DESC LIMIT :limit"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":key", &key.0), (":limit", &limited(limit))])?;
+    let mut rows = statement.raw_query();
+    let mut memories = Vec::new();
+    while let Some(row) = rows.next()? {
+        memories.push((MemoryId(uuid(row, 0)?), named(row, 1)?));
+    }
+    Ok(memories)
+}
+
+pub(super) fn page(
+    connection: &Connection,
+    after: Option<MemoryId>,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<Memory>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memory m WHERE m.id > :after AND ",
+        visible!("m.scope"),
+        " ORDER BY m.id LIMIT :limit"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    let after = after.map_or(Vec::new(), |id| id.0.into_bytes().to_vec());
+    bind(&mut statement, &vec![(":after", &after), (":limit", &limited(limit))])?;
+    let mut rows = statement.raw_query();
+    let mut memories = Vec::new();
+    while let Some(row) = rows.next()? {
+        memories.push(memory(row, 0)?);
+    }
+    Ok(memories)
+}
+
+pub(super) fn counts(connection: &Connection, visibility: &Visibility) -> Result<StoreCounts, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT (SELECT ifnull(sum(memories), 0) FROM scope WHERE ",
+        visible!("id"),
+        "), (SELECT count(*) FROM edge e JOIN memory a ON a.rowid = e.source JOIN memory b ON b.rowid = e.target WHERE ",
+        visible!("e.scope"),
+        " AND ",
+        visible!("a.scope"),
+        " AND ",
+        visible!("b.scope"),
+        ") + (SELECT count(*) FROM mention WHERE ",
+        visible!("scope"),
+        " AND ",
+        visible!("memory_scope"),
+        ") + (SELECT count(*) FROM concept_edge e JOIN concept a ON a.rowid = e.source JOIN concept b ON b.rowid = e.target
+            WHERE ",
+        visible!("e.scope"),
+        " AND ",
+        nameable!("a"),
+        " AND ",
+        nameable!("b"),
+        "), (SELECT count(DISTINCT concept) FROM concept_use WHERE ",
+        visible!("memory_scope"),
+        " AND ",
+        visible!("scope"),
+        "), (SELECT count(*) FROM outbox)"
+    ))?;
+    let counts = statement.query_row(&*Seen::of(connection, visibility)?.params(), |row| {
+        Ok(StoreCounts {
+            memories: size(row.get(0)?),
+            edges: size(row.get(1)?),
+            concepts: size(row.get(2)?),
+            outbox: size(row.get(3)?),
+        })
+    })?;
+    Ok(counts)
+}
+
+pub(super) fn outbox(connection: &Connection, after: u64, limit: usize) -> Result<Vec<OutboxRow>, SqliteError> {
+    let mut statement =
+        connection.prepare_cached("SELECT seq, op, vectors FROM outbox WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let mut rows = statement.query(params![rows::integer(after), limited(limit)])?;
+    let mut outbox = Vec::new();
+    while let Some(row) = rows.next()? {
+        let unreadable = |_| SqliteError::Unreadable("outbox row");
+        let op = row.get_ref(1)?.as_str().map_err(unreadable)?;
+        let vectors = row.get_ref(2)?.as_blob_or_null().map_err(unreadable)?;
+        outbox.push(OutboxRow { seq: row.get::<_, i64>(0)?.cast_unsigned(), op: unpack(op, vectors)? });
+    }
+    Ok(outbox)
+}
+
+pub(super) fn half_links(connection: &Connection) -> Result<usize, SqliteError> {
+    let count = connection.query_row(
+        "SELECT (SELECT count(*) FROM edge
+            WHERE source NOT IN (SELECT rowid FROM memory) OR target NOT IN (SELECT rowid FROM memory))
+         + (SELECT count(*) FROM mention
+            WHERE memory NOT IN (SELECT rowid FROM memory) OR concept NOT IN (SELECT rowid FROM concept))
+         + (SELECT count(*) FROM concept_edge
+            WHERE source NOT IN (SELECT rowid FROM concept) OR target NOT IN (SELECT rowid FROM concept))",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(size(count))
+}
+
+/// Removes what [`half_links`] counts.
+pub(super) fn remove_half_links(connection: &Connection) -> Result<(), SqliteError> {
+    connection.execute_batch(
+        "DELETE FROM edge
+            WHERE source NOT IN (SELECT rowid FROM memory) OR target NOT IN (SELECT rowid FROM memory);
+         DELETE FROM mention
+            WHERE memory NOT IN (SELECT rowid FROM memory) OR concept NOT IN (SELECT rowid FROM concept);
+         DELETE FROM concept_edge
+            WHERE source NOT IN (SELECT rowid FROM concept) OR target NOT IN (SELECT rowid FROM concept);",
+    )?;
+    Ok(())
+}
+
+pub(super) type Revision = (Timestamp, Option<Timestamp>, Memory);
+
+pub(super) fn revisions(
+    connection: &Connection,
+    id: MemoryId,
+    visibility: &Visibility,
+) -> Result<Vec<Revision>, SqliteError> {
+    let current = connection
+        .prepare_cached(concat!("SELECT m.rowid, m.revised_at, ", memory_columns!(), " FROM memory m WHERE m.id = ?1"))?
+        .query_and_then([id.0.as_bytes()], |row| {
+            Ok::<(i64, i64, Memory), SqliteError>((row.get(0)?, row.get(1)?, memory(row, 2)?))
+        })?
+        .next()
+        .transpose()?
+        .filter(|(_, _, memory)| visibility.sees(&memory.scope.key()));
+    let Some((rowid, revised_at, current)) = current else { return Ok(Vec::new()) };
+    let mut revisions: Vec<Revision> = connection
+        .prepare_cached(
+            "SELECT believed_from, believed_to, body FROM memory_revision WHERE memory = ?1 ORDER BY revision",
+        )?
+        .query_and_then([rowid], |row| {
+            let body: String = row.get(2)?;
+            Ok((timestamp(row.get(0)?)?, Some(timestamp(row.get(1)?)?), memory_of_body(&body)?))
+        })?
+        .collect::<Result<_, SqliteError>>()?;
+    revisions.push((timestamp(revised_at)?, current.retired_at, current));
+    revisions.retain(|(_, _, memory)| visibility.sees(&memory.scope.key()));
+    Ok(revisions)
+}
+
+fn scored(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Scored>, SqliteError> {
+    let mut scored = Vec::new();
+    while let Some(row) = rows.next()? {
+        #[expect(clippy::cast_possible_truncation, reason = "a score needs no more digits")]
+        scored.push(Scored { id: MemoryId(uuid(row, 0)?), score: row.get::<_, f64>(1)? as f32 });
+    }
+    Ok(scored)
+}
+
+pub(super) fn limited(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// A count that SQLite gave; never negative.
+pub(super) fn size(count: i64) -> usize {
+    usize::try_from(count).unwrap_or(0)
+}
