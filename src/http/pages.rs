@@ -1,0 +1,45 @@
+//! The pages that need no token: what this is, how it is, and the metrics.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderName, StatusCode, header},
+    response::{Html, IntoResponse},
+};
+use serde_json::{Map, Value, json};
+
+use super::AppState;
+
+const FRONT: &str = include_str!("front.html");
+
+/// What this is and where its doors are.
+pub(super) async fn front() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, Html(FRONT.replace("{version}", env!("CARGO_PKG_VERSION"))))
+}
+
+/// The process is alive.
+pub(super) async fn health() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// Whether each part answers now; 503 while one does not.
+pub(super) async fn ready(State(state): State<AppState>) -> (StatusCode, Json<Value>) {
+    let parts = state.service.ready().await;
+    let ready = parts.iter().all(|part| part.ready);
+    let named: Map<String, Value> = parts
+        .iter()
+        .map(|part| (part.part.to_owned(), if part.ready { "ready" } else { "unavailable" }.into()))
+        .collect();
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(json!({"status": if ready { "ready" } else { "unavailable" }, "parts": named})))
+}
+
+/// Everything measured so far, as Prometheus reads it.
+pub(super) async fn metrics(State(state): State<AppState>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
+}

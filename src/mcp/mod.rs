@@ -1,0 +1,71 @@
+//! The face for agents: the Model Context Protocol, over HTTP (stateless) and over stdio.
+//!
+//! `tools` is the one table of what there is; `schema` gives each tool its flat schemas, `lenient` forgives the form of
+//! arguments, `server` translates between the protocol and the façade. Nothing is decided here. To add a tool: a row in
+//! `tools`.
+
+mod bridge;
+mod lenient;
+mod schema;
+mod server;
+mod tools;
+
+use std::sync::Arc;
+
+use rmcp::{
+    ServiceExt,
+    transport::{
+        stdio as standard_streams,
+        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{domain::Caller, service::Service};
+pub use bridge::{BridgeError, bridge};
+use server::{CallerOf, Server};
+pub use tools::tool_listing;
+
+/// MCP as an HTTP service: no sessions, JSON answers, any instance can answer any request. The [`Caller`] is expected among
+/// the extensions of the request; the HTTP face checks token, host, origin and size before.
+pub fn http(
+    service: Arc<Service>,
+    max_body_bytes: usize,
+    stop: CancellationToken,
+) -> StreamableHttpService<impl rmcp::ServerHandler, NeverSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(max_body_bytes)
+        .disable_allowed_hosts()
+        .with_cancellation_token(stop);
+    let server = Server::new(service, CallerOf::Request);
+    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+}
+
+/// A connection over stdio that broke.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The client did not open the connection as the protocol wants it.
+    #[error("mcp over stdio: the client did not complete the handshake")]
+    Handshake(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The serving task ended early.
+    #[error("mcp over stdio: the server stopped")]
+    Stopped(#[from] tokio::task::JoinError),
+}
+
+/// Serves `caller` on standard input and output until the input ends.
+pub async fn stdio(service: Arc<Service>, caller: Caller) -> Result<(), StdioError> {
+    serve_streams(Server::new(service, CallerOf::Connection(Arc::new(caller)))).await
+}
+
+async fn serve_streams(handler: impl rmcp::ServerHandler) -> Result<(), StdioError> {
+    let running = match handler.serve(standard_streams()).await {
+        Ok(running) => running,
+        // A client that leaves before it says anything is no fault.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(StdioError::Handshake(Box::new(error))),
+    };
+    running.waiting().await?;
+    Ok(())
+}

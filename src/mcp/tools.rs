@@ -1,0 +1,157 @@
+//! The table of tools. To add one: a row in [`TOOLS`]; listing, schemas, checks and dispatch follow from it.
+
+use std::sync::{Arc, LazyLock};
+
+use futures::{FutureExt, future::BoxFuture};
+use rmcp::model::{Tool, ToolAnnotations};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{lenient, schema};
+use crate::{
+    domain::Caller,
+    error::{Error, ErrorCode},
+    input,
+    read::{AssociateReply, AssociateRequest, GetReply, GetRequest, RecallReply, RecallRequest},
+    service::Service,
+    write::{ForgetReply, ForgetRequest, StoreReply, StoreRequest},
+};
+
+/// What a tool does to the world; the four annotations of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds; nothing is lost.
+    Adds,
+    /// May remove; twice is the same as once.
+    Removes,
+}
+
+type Call = for<'a> fn(&'a Service, &'a Caller, Value) -> BoxFuture<'a, Result<String, Error>>;
+
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    /// For the model that decides whether to call it.
+    description: &'static str,
+    effect: Effect,
+    required: &'static [&'static str],
+    input: fn(&[&str]) -> Map<String, Value>,
+    output: fn() -> Map<String, Value>,
+    call: Call,
+}
+
+const TOOLS: [Row; 5] = [
+    Row {
+        name: "memory_store",
+        title: "Store a memory",
+        description: "Remember something for later sessions: a fact, a preference, a correction, a rule to keep, a \
+            procedure, an event, a lesson. One self-contained statement per call, in full sentences, with names instead of \
+            pronouns. Give `title` (what it is about) so that it is found through its subject, `session_id` or `task_id` so \
+            that it is linked to what came before, `supersedes` when it replaces an older memory, `causes` or `caused_by` \
+            when one led to the other. The answer is durable; storing the same again is recognised. Private unless `scope` \
+            says otherwise. Do not store secrets.",
+        effect: Effect::Adds,
+        required: &["content"],
+        input: schema::input::<StoreRequest>,
+        output: schema::output::<StoreReply>,
+        call: |service, caller, given| async move { answer(&service.store(caller, read(given)?).await?) }.boxed(),
+    },
+    Row {
+        name: "memory_recall",
+        title: "Recall memories",
+        description: "Find memories that answer a question, best first, each with its score and why. Call it before you \
+            answer or act on anything that may have been said, decided or learnt earlier. Ask in plain words of any language. \
+            Mode hybrid fits most questions; associative also follows the graph, for questions that need several memories \
+            together; recent lists the latest and takes an empty query. `as_of` and `known_at` look into the past. A match \
+            marked weak may be beside the point; an empty list means nothing is known.",
+        effect: Effect::Reads,
+        required: &["query"],
+        input: schema::input::<RecallRequest>,
+        output: schema::output::<RecallReply>,
+        call: |service, caller, given| async move { answer(&service.recall(caller, read(given)?).await?) }.boxed(),
+    },
+    Row {
+        name: "memory_associate",
+        title: "Associate through the graph",
+        description: "What a question, or given memories, bring to mind through the graph: over sessions, tasks, causes, \
+            replacements and shared subjects, each with the path that leads to it. Call it after a recall to find what \
+            belongs together though the words differ: the cause of a fault, what else is known of a person, what came before. \
+            Give either `query` or `ids`, not both. The memories it starts from are in `seeds`, not among the items.",
+        effect: Effect::Reads,
+        required: &[],
+        input: schema::input::<AssociateRequest>,
+        output: schema::output::<AssociateReply>,
+        call: |service, caller, given| async move { answer(&service.associate(caller, read(given)?).await?) }.boxed(),
+    },
+    Row {
+        name: "memory_get",
+        title: "Read memories by id",
+        description: "Read memories in full by their ids, as recall, associate or store gave them: every field, whatever \
+            their status. With `known_at`, as they were believed then.",
+        effect: Effect::Reads,
+        required: &["ids"],
+        input: schema::input::<GetRequest>,
+        output: schema::output::<GetReply>,
+        call: |service, caller, given| async move { answer(&service.get(caller, read(given)?).await?) }.boxed(),
+    },
+    Row {
+        name: "memory_forget",
+        title: "Forget memories",
+        description: "Forget memories by their ids: delete removes every copy for good, archive keeps them but recalls them \
+            no more, decay makes them weigh less. Only when a person asks for it or a memory is wrong and nothing replaces \
+            it; for a corrected fact, store the new one with `supersedes` instead. Give the reason, it goes to the audit log.",
+        effect: Effect::Removes,
+        required: &["ids"],
+        input: schema::input::<ForgetRequest>,
+        output: schema::output::<ForgetReply>,
+        call: |service, caller, given| async move { answer(&service.forget(caller, read(given)?).await?) }.boxed(),
+    },
+];
+
+/// The tools as clients see them, in the order of the table.
+pub(super) fn tools() -> &'static [Tool] {
+    static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| TOOLS.iter().map(listed).collect());
+    &LISTED
+}
+
+/// The listing that `recollect schema` writes and a test compares.
+pub fn tool_listing() -> Value {
+    serde_json::json!({ "tools": tools() })
+}
+
+/// Calls the tool `name`; `None` if there is none. The answer is compact JSON.
+pub(super) fn call<'a>(
+    service: &'a Service,
+    caller: &'a Caller,
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Option<BoxFuture<'a, Result<String, Error>>> {
+    let at = TOOLS.iter().position(|row| row.name == name)?;
+    let arguments = lenient::repair(&tools()[at].input_schema, arguments.into());
+    Some((TOOLS[at].call)(service, caller, arguments))
+}
+
+fn listed(row: &Row) -> Tool {
+    let reads = row.effect == Effect::Reads;
+    let annotations = ToolAnnotations::with_title(row.title)
+        .read_only(reads)
+        .destructive(row.effect == Effect::Removes)
+        .idempotent(reads || row.effect == Effect::Removes)
+        // The memory is a closed world: no tool reaches anything else.
+        .open_world(false);
+    Tool::new(row.name, row.description, (row.input)(row.required))
+        .with_title(row.title)
+        .with_raw_output_schema(Arc::new((row.output)()))
+        .with_annotations(annotations)
+}
+
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
+    input::read_json(arguments)
+}
+
+/// Text straight from the reply: going through a [`Value`] would print an `f32` 0.8 as 0.800000011920929.
+fn answer(reply: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(reply).map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))
+}
