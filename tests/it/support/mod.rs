@@ -3,4 +3,6 @@
 pub mod clock;
 mod records;
 
+pub mod process;
+
 pub use records::{at, change, id, memory};
