@@ -171,6 +171,7 @@ fn say_holder(lock: &mut File, url: Option<String>) -> anyhow::Result<()> {
 pub(super) fn model_options(config: &Config) -> models::ModelOptions {
     models::ModelOptions {
         dir: config.models.dir.clone(),
+        runtime: config.models.runtime.clone(),
         batch: config.models.batch,
         threads: config.models.threads,
         query_cache: config.models.query_cache,

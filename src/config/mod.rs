@@ -99,6 +99,7 @@ pub struct Vectors {
 #[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
 pub struct Models {
     pub dir: PathBuf,
+    pub runtime: PathBuf,
     pub batch: usize,
     pub threads: usize,
     pub query_cache: usize,
@@ -141,6 +142,9 @@ impl Config {
         })?;
         if config.models.dir.as_os_str().is_empty() {
             config.models.dir = default_models_dir();
+        }
+        if config.models.runtime.as_os_str().is_empty() {
+            config.models.runtime = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from).unwrap_or_default();
         }
         config.check()?;
         Ok(config)

@@ -102,7 +102,12 @@ impl OnnxEmbedder {
         self
     }
 
-    async fn run(&self, texts: Vec<String>, is_query: bool, operation: &'static str) -> Result<Vec<Vec<f32>>, PortError> {
+    async fn run(
+        &self,
+        texts: Vec<String>,
+        is_query: bool,
+        operation: &'static str,
+    ) -> Result<Vec<Vec<f32>>, PortError> {
         let (reply, answer) = oneshot::channel();
         {
             let mut queue = self.shared.queue();
@@ -145,6 +150,7 @@ impl Embedder for OnnxEmbedder {
     async fn embed_query(&self, text: &str) -> Result<Vec<f32>, PortError> {
         let prefixed = vec![format!("{}{text}", self.prefixes.query)];
         let vector = self.run(prefixed, true, "embed query").await?.pop();
-        vector.ok_or_else(|| PortError::new(PortErrorKind::Internal, BACKEND, "embed query", "the model gave no vector"))
+        vector
+            .ok_or_else(|| PortError::new(PortErrorKind::Internal, BACKEND, "embed query", "the model gave no vector"))
     }
 }

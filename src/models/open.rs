@@ -195,8 +195,13 @@ const UNCALIBRATED: Calibration =
     Calibration { passage_strangers: 0.0, passage_paraphrases: 1.0, query_strangers: 0.0, query_answers: 1.0 };
 
 async fn calibrated(entry: &EmbedderEntry, embedder: OnnxEmbedder) -> Result<Arc<dyn Embedder>, ModelError> {
-    let calibration = calibrate::measure_calibration(&embedder).await.map_err(|error: PortError| failed(entry, error))?;
-    tracing::info!(model = entry.name, ?calibration, "measured the calibration of a model; give it in models.embedders to start faster");
+    let calibration =
+        calibrate::measure_calibration(&embedder).await.map_err(|error: PortError| failed(entry, error))?;
+    tracing::info!(
+        model = entry.name,
+        ?calibration,
+        "measured the calibration of a model; give it in models.embedders to start faster"
+    );
     Ok(Arc::new(embedder.with_calibration(calibration)))
 }
 

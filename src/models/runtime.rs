@@ -69,7 +69,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let missing = runtime_file(Path::new(""), dir.path());
         let message = load(&missing).unwrap_err().to_string();
-        assert!(message.contains("missing") && message.contains("make models") && message.contains("onnxruntime"), "{message}");
+        assert!(
+            message.contains("missing") && message.contains("make models") && message.contains("onnxruntime"),
+            "{message}"
+        );
 
         let garbage = dir.path().join("garbage.so");
         std::fs::write(&garbage, "not a library").unwrap();

@@ -56,7 +56,8 @@ pub fn language(text: &str) -> Language {
         return Language::Other;
     }
     let (english, other) = function_words(text);
-    let is_other = other > english && other >= 2 || english <= other && share(accented) >= ACCENT_SHARE && letters >= MIN_LETTERS;
+    let is_other =
+        other > english && other >= 2 || english <= other && share(accented) >= ACCENT_SHARE && letters >= MIN_LETTERS;
     if is_other { Language::Other } else { Language::English }
 }
 

@@ -61,7 +61,9 @@ pub fn warm() {
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r#"“([^“”]{2,80})”|"([^"\n]{2,80})"|「([^「」]{1,40})」|『([^『』]{1,40})』|《([^《》]{1,60})》|〈([^〈〉]{1,60})〉|«([^«»]{2,80})»|`([^`\n]{2,80})`"#)
+    regex(
+        r#"“([^“”]{2,80})”|"([^"\n]{2,80})"|「([^「」]{1,40})」|『([^『』]{1,40})』|《([^《》]{1,60})》|〈([^〈〉]{1,60})〉|«([^«»]{2,80})»|`([^`\n]{2,80})`"#,
+    )
 });
 
 static DATES: LazyLock<Regex> = LazyLock::new(|| {
@@ -97,7 +99,8 @@ fn quoted<'t>(text: &'t str, found: &mut Vec<Found<'t>>) {
     for hit in QUOTED.captures_iter(text) {
         let Some(inner) = hit.iter().skip(1).flatten().next() else { continue };
         let label = inner.as_str();
-        let spoken = label.ends_with(['.', '!', '?', '。', '！', '？']) || label.split_whitespace().count() > MAX_QUOTED_WORDS;
+        let spoken =
+            label.ends_with(['.', '!', '?', '。', '！', '？']) || label.split_whitespace().count() > MAX_QUOTED_WORDS;
         let title = text[..inner.start()].ends_with(['《', '〈', '『']);
         if title || !spoken {
             found.push((inner.start(), label));
@@ -166,7 +169,10 @@ fn names<'t>(text: &'t str, found: &mut Vec<Found<'t>>) {
         .find_iter(text)
         .map(|hit| {
             let gap = &text[end..hit.start()];
-            let opens = end == 0 || gap.contains(['.', '!', '?', ':', '\n', '。', '！', '？', '：', '…', '—', '"', '“', '«', '*', '•', '(']);
+            let opens = end == 0
+                || gap.contains([
+                    '.', '!', '?', ':', '\n', '。', '！', '？', '：', '…', '—', '"', '“', '«', '*', '•', '(',
+                ]);
             end = hit.end();
             Word { at: hit.start(), text: hit.as_str(), capital: hit.as_str().starts_with(char::is_uppercase), opens }
         })
@@ -248,7 +254,26 @@ fn is_possessive(word: &str) -> bool {
 fn is_connector(word: &str) -> bool {
     matches!(
         word,
-        "of" | "the" | "de" | "van" | "von" | "der" | "den" | "del" | "della" | "di" | "da" | "do" | "dos" | "du" | "la" | "le" | "les" | "el" | "al" | "bin" | "ibn"
+        "of" | "the"
+            | "de"
+            | "van"
+            | "von"
+            | "der"
+            | "den"
+            | "del"
+            | "della"
+            | "di"
+            | "da"
+            | "do"
+            | "dos"
+            | "du"
+            | "la"
+            | "le"
+            | "les"
+            | "el"
+            | "al"
+            | "bin"
+            | "ibn"
     )
 }
 
@@ -258,7 +283,9 @@ fn chinese_names<'t>(text: &'t str, found: &mut Vec<Found<'t>>) {
     }
     let mut at = 0;
     for tag in JIEBA.tag(text, false) {
-        if tag.word.chars().nth(1).is_some() && ["nr", "ns", "nt", "nz"].iter().any(|proper| tag.tag.starts_with(proper)) {
+        if tag.word.chars().nth(1).is_some()
+            && ["nr", "ns", "nt", "nz"].iter().any(|proper| tag.tag.starts_with(proper))
+        {
             found.push((at, tag.word));
         }
         at += tag.word.len();
@@ -279,8 +306,14 @@ mod tests {
     #[test]
     fn names_are_capitalised_spans() {
         check("Did Christopher Nolan direct The Prestige?", &["Christopher Nolan", "Prestige"]);
-        check("He studied at the University of Oxford with J. R. R. Tolkien.", &["University of Oxford", "J. R. R. Tolkien"]);
-        check("Yesterday we met Ludwig van Beethoven and Vincent van der Berg.", &["Ludwig van Beethoven", "Vincent van der Berg"]);
+        check(
+            "He studied at the University of Oxford with J. R. R. Tolkien.",
+            &["University of Oxford", "J. R. R. Tolkien"],
+        );
+        check(
+            "Yesterday we met Ludwig van Beethoven and Vincent van der Berg.",
+            &["Ludwig van Beethoven", "Vincent van der Berg"],
+        );
         check("Hey Mel! Good to see you!", &["Mel"]);
         check("Caroline's brother lives in St. Louis.", &["Caroline", "St. Louis"]);
         check("NASA launched Apollo 11", &["NASA", "Apollo 11"]);
@@ -311,8 +344,10 @@ mod tests {
 
     #[test]
     fn chinese_proper_nouns_are_found() {
-        let labels: Vec<String> =
-            mentions("李白在北京住了3年，2023年5月1日去了清华大学。").into_iter().map(|mention| mention.label).collect();
+        let labels: Vec<String> = mentions("李白在北京住了3年，2023年5月1日去了清华大学。")
+            .into_iter()
+            .map(|mention| mention.label)
+            .collect();
         for label in ["李白", "北京", "3年", "2023年5月1日", "2023", "清华大学"] {
             assert!(labels.iter().any(|found| found == label), "{label}: {labels:?}");
         }

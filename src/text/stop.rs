@@ -16,7 +16,8 @@ const ENGLISH: &str = "a about above after again against all am an and any are a
     yours yourself yourselves";
 
 /// On the Chinese list of `stop-words`, yet parts of dates, amounts and sizes.
-const CHINESE_KEPT: &str = "一 二 三 四 五 六 七 八 九 零 万一 年 月 日 时 秒 大 小 区 上下 前后 分 点 边 开始 结果 经过 看 儿 人 人家";
+const CHINESE_KEPT: &str =
+    "一 二 三 四 五 六 七 八 九 零 万一 年 月 日 时 秒 大 小 区 上下 前后 分 点 边 开始 结果 经过 看 儿 人 人家";
 
 /// Not on it, yet said in most questions.
 const CHINESE_ADDED: &str = "请问 请 一下 知道 是不是 有没有 没有 吗 呢 吧 哪 很 也 不 了 的 有 还";
@@ -36,8 +37,9 @@ static CHINESE_SET: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 const CASED: [&str; 18] =
     ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "pl", "cs", "ro", "el", "ru", "uk", "bg"];
 
-static COMMON: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| CASED.iter().flat_map(|code| stop_words::get(code)).copied().chain(INTERJECTIONS.split_whitespace()).collect());
+static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    CASED.iter().flat_map(|code| stop_words::get(code)).copied().chain(INTERJECTIONS.split_whitespace()).collect()
+});
 
 /// Openers of spoken sentences.
 const INTERJECTIONS: &str = "wow hey hi yeah yep yup nope haha aww ah oops ugh cool awesome congrats congratulations nice \

@@ -83,9 +83,7 @@ fn typewriter(text: &str) -> Cow<'_, str> {
     }
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let separates = |at: usize| {
-        at > 0 && digit(at - 1) && (1..=3).all(|ahead| digit(at + ahead)) && !digit(at + 4)
-    };
+    let separates = |at: usize| at > 0 && digit(at - 1) && (1..=3).all(|ahead| digit(at + ahead)) && !digit(at + 4);
     text.char_indices()
         .filter(|(at, c)| *c != ',' || !separates(*at))
         .map(|(_, c)| if matches!(c, '’' | '‘') { '\'' } else { c })
@@ -94,7 +92,8 @@ fn typewriter(text: &str) -> Cow<'_, str> {
 }
 
 fn piece_tokens(piece: &str, emit: &mut impl FnMut(String, bool)) {
-    let piece = piece.strip_suffix("'s").or_else(|| piece.strip_suffix("'S")).filter(|base| !base.is_empty()).unwrap_or(piece);
+    let piece =
+        piece.strip_suffix("'s").or_else(|| piece.strip_suffix("'S")).filter(|base| !base.is_empty()).unwrap_or(piece);
     if !piece.contains(is_joiner) {
         return part_tokens(piece, emit);
     }
@@ -165,8 +164,8 @@ fn border(word: &str) -> Option<usize> {
     let (_, mut before) = chars.next()?;
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);
-        let after_next = next.is_some_and(char::is_lowercase)
-            && chars.clone().nth(1).is_some_and(|(_, after)| after.is_lowercase());
+        let after_next =
+            next.is_some_and(char::is_lowercase) && chars.clone().nth(1).is_some_and(|(_, after)| after.is_lowercase());
         let camel = before.is_lowercase() && c.is_uppercase();
         // `HTTPServer`, but not the plural `APIs`.
         let acronym = before.is_uppercase() && c.is_uppercase() && after_next;
