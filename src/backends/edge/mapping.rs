@@ -138,14 +138,14 @@ pub(super) fn vector_back(vectors: Option<VectorStructInternal>, space: &str) ->
     }
 }
 
-/// These points.
-pub(super) fn these(ids: impl IntoIterator<Item = MemoryId>) -> EngineFilter {
-    EngineFilter::new().with_point_ids(ids.into_iter().map(point_id))
+/// This point.
+pub(super) fn this(id: MemoryId) -> EngineFilter {
+    EngineFilter::new().with_point_ids([point_id(id)])
 }
 
-/// This point, if it is active.
-pub(super) fn this_if_active(id: MemoryId) -> EngineFilter {
-    EngineFilter::new_must(any_of("status", [Status::Active.name()])).with_point_ids([point_id(id)])
+/// Those of these points that are active.
+pub(super) fn active_of(ids: impl IntoIterator<Item = MemoryId>) -> EngineFilter {
+    EngineFilter::new_must(any_of("status", [Status::Active.name()])).with_point_ids(ids.into_iter().map(point_id))
 }
 
 /// Points this reader may see; `None` sees all.

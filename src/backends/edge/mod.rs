@@ -226,14 +226,7 @@ impl Inner {
         check_ops(&self.spaces, ops)?;
         let _writing = hold(&self.writing);
         self.with_shard(|shard| {
-            // Neighbours of one kind go to the engine together; their order among themselves is kept by "later wins".
-            let alike = |a: &IndexOp, b: &IndexOp| {
-                matches!(
-                    (a, b),
-                    (IndexOp::Upsert(_), IndexOp::Upsert(_)) | (IndexOp::Delete { .. }, IndexOp::Delete { .. })
-                )
-            };
-            for run in ops.chunk_by(alike) {
+            for run in ops.chunk_by(go_together) {
                 match &run[0] {
                     IndexOp::Upsert(_) => {
                         let points: Vec<&Point> = run
@@ -248,14 +241,17 @@ impl Inner {
                         let ids = ids.map(mapping::point_id).collect();
                         shard.update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids }))?;
                     }
-                    IndexOp::Retire { id, status, valid_to, retired_at } => {
+                    IndexOp::Retire { status, valid_to, retired_at, .. } => {
                         let payload = mapping::retirement(*status, *valid_to, *retired_at);
-                        let filter = Some(mapping::this_if_active(*id));
+                        let ids = run
+                            .iter()
+                            .filter_map(|op| if let IndexOp::Retire { id, .. } = op { Some(*id) } else { None });
+                        let filter = Some(mapping::active_of(ids));
                         let set = SetPayloadOp { payload, points: None, filter, key: None };
                         shard.update(UpdateOperation::PayloadOperation(PayloadOps::SetPayload(set)))?;
                     }
                     IndexOp::SetPayload { id, payload } => {
-                        let filter = Some(mapping::these([*id]));
+                        let filter = Some(mapping::this(*id));
                         let set = SetPayloadOp { payload: mapping::payload(payload)?, points: None, filter, key: None };
                         shard.update(UpdateOperation::PayloadOperation(PayloadOps::OverwritePayload(set)))?;
                     }
@@ -374,6 +370,19 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let place = self.shard.get_mut().unwrap_or_else(PoisonError::into_inner);
         place.take().into_iter().for_each(files::close);
+    }
+}
+
+/// Whether two neighbours can be one engine call. Each call costs a log record and a lock, and among upserts the engine
+/// keeps the last of an id, as it should.
+fn go_together(a: &IndexOp, b: &IndexOp) -> bool {
+    match (a, b) {
+        (IndexOp::Upsert(_), IndexOp::Upsert(_)) | (IndexOp::Delete { .. }, IndexOp::Delete { .. }) => true,
+        (
+            IndexOp::Retire { status, valid_to, retired_at, .. },
+            IndexOp::Retire { status: other_status, valid_to: other_to, retired_at: other_at, .. },
+        ) => (status, valid_to, retired_at) == (other_status, other_to, other_at),
+        _ => false,
     }
 }
 
