@@ -2,12 +2,17 @@
 //!
 //! `ARCHITECTURE.md` has the map of the rooms and walks through store, recall and associate.
 
+pub mod auth;
 pub mod backends;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod error;
+pub mod eval;
+pub mod http;
 pub mod input;
 pub mod jobs;
+pub mod mcp;
 pub mod models;
 pub mod ports;
 pub mod read;

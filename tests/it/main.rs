@@ -1,1 +1,9 @@
+//! Everything that needs the whole, in one binary: flows, contracts, house rules. `contract` runs each port's suite on
+//! each backend.
 
+mod cli;
+mod contract;
+mod crash;
+mod jobs;
+mod support;
+mod tidy;

@@ -1,7 +1,7 @@
 //! The data directory: what lies in it, and how it is created, loaded and kept small.
 //!
 //! `lock` is held by the one process that may use it; `spaces.json` is written last, so a directory without it was not
-//! finished; `shard/` belongs to the engine.
+//! finished; `points.json` says how much there must be; `shard/` belongs to the engine.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use qdrant_edge::{EdgeShard, external::serde_json};
+use qdrant_edge::{Condition, CountRequest, EdgeShard, Filter as EngineFilter, external::serde_json};
 use serde::{Deserialize, Serialize};
 
 use super::{error::EdgeError, mapping};
@@ -56,6 +56,7 @@ pub(super) fn open(dir: &Path, spaces: &[SpaceSpec]) -> Result<(EdgeShard, bool)
 /// Creates an empty shard over whatever is there.
 pub(super) fn create(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeError> {
     remove_if_there(fs::remove_file(manifest(dir)))?;
+    remove_if_there(fs::remove_file(points(dir)))?;
     remove_if_there(fs::remove_dir_all(shard(dir)))?;
     fs::create_dir_all(shard(dir))?;
     let created = guarded(|| {
@@ -83,12 +84,39 @@ pub(super) fn load(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeEr
         return Err(EdgeError::Unreadable("there are no segments".to_owned()));
     }
     cut_log(dir)?;
-    guarded(|| {
+    let loaded = guarded(|| {
         let loaded = EdgeShard::load(&shard(dir), Some(mapping::config(spaces)))?;
         mapping::field_indexes().try_for_each(|index| loaded.update(index))?;
-        Ok(loaded)
-    })
-    .map_err(|error| EdgeError::Unreadable(error.to_string()))
+        let counts = counts(&loaded, spaces)?;
+        Ok((loaded, counts))
+    });
+    let (loaded, there) = loaded.map_err(|error| EdgeError::Unreadable(error.to_string()))?;
+    // The engine makes lost files anew, empty. Less than half is never the work of the few operations that a crash can
+    // leave unflushed; and if it were, building anew would be right all the same.
+    let noted = fs::read(points(dir)).ok().and_then(|bytes| serde_json::from_slice::<Vec<usize>>(&bytes).ok());
+    match noted.filter(|noted| noted.iter().zip(&there).any(|(noted, there)| *there < noted / 2 + noted % 2)) {
+        None => Ok(loaded),
+        Some(noted) => {
+            close(loaded);
+            Err(EdgeError::Unreadable(format!("of {noted:?} vectors {there:?} are left")))
+        }
+    }
+}
+
+/// Notes how many vectors are durable in each space.
+pub(super) fn note_points(dir: &Path, shard: &EdgeShard, spaces: &[SpaceSpec]) -> Result<(), EdgeError> {
+    let unfinished = dir.join("points.json.new");
+    fs::write(&unfinished, serde_json::to_vec(&counts(shard, spaces)?)?)?;
+    Ok(fs::rename(unfinished, points(dir))?)
+}
+
+/// Vectors in each space, in the order of their names.
+fn counts(shard: &EdgeShard, spaces: &[SpaceSpec]) -> Result<Vec<usize>, EdgeError> {
+    let counts = stored(spaces).into_iter().map(|space| {
+        let filter = Some(EngineFilter::new_must(Condition::HasVector(space.name.into())));
+        shard.count(CountRequest { filter, exact: true })
+    });
+    Ok(counts.collect::<Result<_, _>>()?)
 }
 
 /// Bytes of closed log files.
@@ -161,6 +189,10 @@ fn remove_if_there(result: std::io::Result<()>) -> Result<(), EdgeError> {
 
 fn manifest(dir: &Path) -> PathBuf {
     dir.join("spaces.json")
+}
+
+fn points(dir: &Path) -> PathBuf {
+    dir.join("points.json")
 }
 
 fn shard(dir: &Path) -> PathBuf {

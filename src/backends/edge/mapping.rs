@@ -20,6 +20,11 @@ use crate::{
 /// Size of one file of the engine's own log. The default of 32 MiB is a lot for a small memory.
 const LOG_FILE_BYTES: usize = 8 << 20;
 
+/// Stands for `i64::MAX` in the engine, as [`ALWAYS`] does for `i64::MIN`: its histograms subtract one time from another,
+/// and overflow on the real ones. The year is about 75,000, far beyond what a timestamp can be.
+const OPEN: i64 = 1 << 61;
+const ALWAYS: i64 = -OPEN;
+
 /// One shard: a named cosine vector for each space, HNSW above the engine's default size of 10 MB a space.
 pub(super) fn config(spaces: &[SpaceSpec]) -> EdgeConfig {
     let vectors = spaces
@@ -88,12 +93,27 @@ pub(super) fn point(point: &Point) -> Result<PointStructPersisted, serde_json::E
 
 /// Filter fields, each under its own name.
 pub(super) fn payload(payload: &Payload) -> Result<EnginePayload, serde_json::Error> {
+    let mut payload = payload.clone();
+    open_times(&mut payload).into_iter().for_each(|time| *time = (*time).clamp(ALWAYS, OPEN));
     serde_json::from_value(serde_json::to_value(payload)?).map(EnginePayload)
 }
 
 /// The reverse of [`payload`].
 pub(super) fn payload_back(payload: EnginePayload) -> Result<Payload, serde_json::Error> {
-    serde_json::from_value(serde_json::Value::Object(payload.0))
+    let mut payload: Payload = serde_json::from_value(serde_json::Value::Object(payload.0))?;
+    for time in open_times(&mut payload) {
+        *time = match *time {
+            ALWAYS => i64::MIN,
+            OPEN => i64::MAX,
+            closed => closed,
+        };
+    }
+    Ok(payload)
+}
+
+fn open_times(payload: &mut Payload) -> [&mut i64; 4] {
+    let Payload { valid_from, valid_to, retired_at, expires_at, .. } = payload;
+    [valid_from, valid_to, retired_at, expires_at]
 }
 
 /// The fields a retirement sets.
@@ -102,7 +122,7 @@ pub(super) fn retirement(status: Status, valid_to: Option<i64>, retired_at: i64)
     fields.insert("status".to_owned(), status.name().into());
     fields.insert("retired_at".to_owned(), retired_at.into());
     if let Some(valid_to) = valid_to {
-        fields.insert("valid_to".to_owned(), valid_to.into());
+        fields.insert("valid_to".to_owned(), valid_to.min(OPEN).into());
     }
     EnginePayload(fields)
 }
@@ -136,7 +156,7 @@ pub(super) fn seen(visibility: &Visibility) -> Option<EngineFilter> {
 /// [`Filter`] and visibility as one engine filter; has the meaning of `exact::payload_matches`.
 ///
 /// The engine compares times as `f64`: exact for whole seconds at any date and for microseconds from 1684 to 2255,
-/// beyond which neighbouring microseconds of a filter fall together. `i64::MIN` and `i64::MAX` in points are safe.
+/// beyond which neighbouring microseconds of a filter fall together.
 pub(super) fn filter(filter: &Filter, visibility: &Visibility) -> EngineFilter {
     let travels = filter.as_of.world.is_some() || filter.as_of.known.is_some();
     let superseded = filter.include_superseded || travels;

@@ -52,7 +52,8 @@ struct Inner {
     /// Read by searches and writes alike (the engine has its own locks); written to put another shard in its place.
     /// `None` when that failed.
     shard: RwLock<Option<EdgeShard>>,
-    /// Taken in the order of the fields. The engine's flush panics if a write or a change of segments is going on.
+    /// Taken in the order of the fields. The engine's flush panics if a write or a change of segments is going on; and
+    /// while segments are rebuilt, deletions in them are in memory alone, so a flush would promise too much.
     building: Mutex<()>,
     writing: Mutex<()>,
     _lock: File,
@@ -216,7 +217,7 @@ impl Inner {
         let _writing = hold(&self.writing);
         self.with_shard(|shard| {
             shard.flush();
-            Ok(())
+            files::note_points(&self.dir, shard, &self.spaces)
         })?;
         if files::log_bytes(&self.dir) > MAX_LOG_BYTES { self.replace(files::load) } else { Ok(()) }
     }

@@ -41,7 +41,7 @@ fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applie
     if new == 0 {
         return Ok(Applied::Before);
     }
-    let mut retired = Vec::new();
+    let (mut retired, mut loosened) = (Vec::new(), Vec::new());
     for op in &change.ops {
         match op {
             Op::PutMemory { memory, expected_revision, .. } => {
@@ -52,11 +52,14 @@ fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applie
             }
             Op::Touch { ids } => touch(transaction, ids, change.at)?,
             Op::PutEdge(edge) => put_edge(transaction, edge)?,
+            Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, &mut loosened)?,
             Op::PutConcept(concept) => put_concept(transaction, concept)?,
             Op::PutEvent(event) => put_event(transaction, event)?,
-            Op::Forget { id } => forget(transaction, *id)?,
+            Op::Forget { id } => forget(transaction, *id, &mut loosened)?,
         }
     }
+    // Not before: what one operation lets go, a later one may name again.
+    remove_orphans(transaction, loosened)?;
     // A memory that was not active has not changed, so its point must not either.
     let mut retired = retired.into_iter();
     for op in change.index_ops() {
@@ -319,26 +322,56 @@ fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteE
     Ok(())
 }
 
-const REMOVE_ORPHAN: &str = "
-    DELETE FROM concept WHERE rowid = ?1 AND origin = 'text'
-    AND NOT EXISTS (SELECT 1 FROM mention WHERE concept = ?1)
-    AND NOT EXISTS (SELECT 1 FROM concept_edge WHERE source = ?1 OR target = ?1)";
+const NAMED_BY: &str = "SELECT DISTINCT concept FROM mention WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)";
 
-/// Removes every copy: the record, its history and edges (by cascade), its terms, concepts that only it named, vectors that
-/// wait in the outbox, answers that tell of it, and journal entries that would write it.
-fn forget(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), SqliteError> {
+/// Notes in `loosened` the concepts that may now be named by nothing.
+fn drop_edges(
+    transaction: &Transaction<'_>,
+    from: Uuid,
+    kinds: &[EdgeKind],
+    loosened: &mut Vec<i64>,
+) -> Result<(), SqliteError> {
+    loosen(transaction, from, loosened)?;
+    for statement in [
+        "DELETE FROM edge WHERE kind = ?2 AND source = (SELECT rowid FROM memory WHERE id = ?1)",
+        "DELETE FROM mention WHERE kind = ?2 AND memory = (SELECT rowid FROM memory WHERE id = ?1)",
+        "DELETE FROM concept_edge WHERE kind = ?2 AND source = (SELECT rowid FROM concept WHERE id = ?1)",
+    ] {
+        let mut statement = transaction.prepare_cached(statement)?;
+        for kind in kinds {
+            statement.execute(params![from.as_bytes(), kind.name()])?;
+        }
+    }
+    Ok(())
+}
+
+fn loosen(transaction: &Transaction<'_>, from: Uuid, loosened: &mut Vec<i64>) -> Result<(), SqliteError> {
+    for concept in transaction.prepare_cached(NAMED_BY)?.query_map([from.as_bytes()], |row| row.get(0))? {
+        loosened.push(concept?);
+    }
+    Ok(())
+}
+
+fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(), SqliteError> {
+    let mut statement = transaction.prepare_cached(
+        "DELETE FROM concept WHERE rowid = ?1 AND origin = 'text'
+         AND NOT EXISTS (SELECT 1 FROM mention WHERE concept = ?1)
+         AND NOT EXISTS (SELECT 1 FROM concept_edge WHERE source = ?1 OR target = ?1)",
+    )?;
+    for concept in loosened {
+        statement.execute([concept])?;
+    }
+    Ok(())
+}
+
+/// Removes every copy: the record, its history and edges (by cascade), its terms, answers that tell of it, and its record
+/// in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
+fn forget(transaction: &Transaction<'_>, id: MemoryId, loosened: &mut Vec<i64>) -> Result<(), SqliteError> {
     let key = id.0.as_bytes();
     if let Some(stored) = stored(transaction, id)? {
-        let concepts: Vec<i64> = transaction
-            .prepare_cached("SELECT DISTINCT concept FROM mention WHERE memory = ?1")?
-            .query_map([stored.rowid], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        loosen(transaction, id.0, loosened)?;
         remove_terms(transaction, &stored)?;
         transaction.prepare_cached("DELETE FROM memory WHERE rowid = ?1")?.execute([stored.rowid])?;
-        let mut remove_orphan = transaction.prepare_cached(REMOVE_ORPHAN)?;
-        for concept in concepts {
-            remove_orphan.execute([concept])?;
-        }
     }
     transaction
         .prepare_cached("DELETE FROM idempotency WHERE rowid IN (SELECT answer FROM idempotency_names WHERE id = ?1)")?
@@ -404,7 +437,7 @@ fn put_answer(transaction: &Transaction<'_>, change: &ChangeSet, idempotency: &I
             Op::PutMemory { memory, .. } => ids.push(memory.id.0),
             Op::Retire { id, .. } => ids.push(id.0),
             Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
-            Op::PutEdge(_) | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
+            Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
         }
     }
     let mut statement = transaction

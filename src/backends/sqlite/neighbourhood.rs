@@ -88,7 +88,7 @@ const NAMED_CONCEPTS: &str = concat!(
     followed!()
 );
 const USES: &str = concat!(
-    "SELECT asked.value, sum(u.uses) FROM rarray(:concepts) asked CROSS JOIN concept_use u ON u.concept = asked.value
+    "SELECT asked.value, sum(u.uses), sum(u.about) FROM rarray(:concepts) asked CROSS JOIN concept_use u ON u.concept = asked.value
      WHERE ",
     visible!("u.memory_scope"),
     " AND ",
@@ -149,6 +149,14 @@ struct Node {
     node: NodeRef,
 }
 
+/// A concept on the way and the visible memories that name it and are about it.
+#[derive(Clone, Copy)]
+struct Met {
+    rowid: i64,
+    uses: usize,
+    about: usize,
+}
+
 struct Walk<'a> {
     connection: &'a Connection,
     conditions: &'a Conditions,
@@ -159,10 +167,10 @@ struct Walk<'a> {
     about: bool,
     mentions: bool,
     edge_kinds: rows::List,
-    /// Concepts met so far, with their visible uses; each is crossed at most once, from the level that meets it first.
+    /// Concepts met so far; each is crossed at most once, from the level that meets it first.
     met: HashSet<i64>,
     /// Those to report, in the order met.
-    concepts: Vec<(i64, usize)>,
+    concepts: Vec<Met>,
 }
 
 impl<'a> Walk<'a> {
@@ -244,28 +252,31 @@ impl<'a> Walk<'a> {
     }
 
     fn expand_concepts(&mut self, frontier: &[usize], distance: u32, max_uses: usize) -> Result<(), SqliteError> {
-        let mut named: Vec<(i64, usize)> = self.newly_named(frontier)?;
-        named.sort_unstable_by_key(|(concept, uses)| (*uses, *concept));
+        let mut named = self.newly_named(frontier)?;
+        named.sort_unstable_by_key(|met| (met.uses, met.rowid));
         let mut statement = self.statement(NAMING_MEMORIES)?;
-        for (concept, uses) in named {
-            let mention = self.mentions && uses <= max_uses;
-            let kinds = iter::chain(self.about.then_some(EdgeKind::About), mention.then_some(EdgeKind::Mentions));
+        for met in named {
+            let mentions = self.mentions && met.uses <= max_uses;
+            let kinds = iter::chain(
+                (self.about && met.about > 0).then_some(EdgeKind::About),
+                mentions.then_some(EdgeKind::Mentions),
+            );
             let kinds: rows::List = kinds.map(|kind| kind.name().to_owned().into()).collect::<Vec<_>>().into();
             // One use is the memory one comes from.
-            let crossed = uses > 1 && !kinds.is_empty() && !self.truncated;
+            let crossed = met.uses > 1 && !kinds.is_empty() && !self.truncated;
             if crossed {
-                bind(&mut statement, &vec![(":concept", &concept), (":mention_kinds", &kinds)])?;
+                bind(&mut statement, &vec![(":concept", &met.rowid), (":mention_kinds", &kinds)])?;
                 self.admit_all(&mut statement, distance)?;
             }
             if crossed || distance == 1 {
-                self.concepts.push((concept, uses));
+                self.concepts.push(met);
             }
         }
         Ok(())
     }
 
     /// Concepts that the frontier names and no earlier level did, with their visible uses.
-    fn newly_named(&mut self, frontier: &[usize]) -> Result<Vec<(i64, usize)>, SqliteError> {
+    fn newly_named(&mut self, frontier: &[usize]) -> Result<Vec<Met>, SqliteError> {
         let mut statement = self.statement(NAMED_CONCEPTS)?;
         bind(&mut statement, &vec![(":nodes", &rows::rowids(frontier.iter().map(|node| self.nodes[*node].rowid)))])?;
         let mut rows = statement.raw_query();
@@ -278,9 +289,12 @@ impl<'a> Walk<'a> {
         }
         let mut statement = self.statement(USES)?;
         bind(&mut statement, &vec![(":concepts", &rows::rowids(new))])?;
-        let uses =
-            statement.raw_query().mapped(|row| Ok((row.get(0)?, size(row.get(1)?)))).collect::<Result<_, _>>()?;
-        Ok(uses)
+        let mut rows = statement.raw_query();
+        let mut met = Vec::new();
+        while let Some(row) = rows.next()? {
+            met.push(Met { rowid: row.get(0)?, uses: size(row.get(1)?), about: size(row.get(2)?) });
+        }
+        Ok(met)
     }
 
     /// Takes in what the statement gives, until the walk is full.
@@ -340,14 +354,16 @@ impl<'a> Walk<'a> {
 
     fn reported_concepts(&self) -> Result<(Vec<ConceptUse>, HashMap<i64, Uuid>), SqliteError> {
         let mut statement = self.statement(CONCEPTS)?;
-        bind(&mut statement, &vec![(":concepts", &rows::rowids(self.concepts.iter().map(|(concept, _)| *concept)))])?;
-        let uses: HashMap<i64, usize> = self.concepts.iter().copied().collect();
+        bind(&mut statement, &vec![(":concepts", &rows::rowids(self.concepts.iter().map(|met| met.rowid)))])?;
+        let met: HashMap<i64, Met> = self.concepts.iter().map(|met| (met.rowid, *met)).collect();
         let mut rows = statement.raw_query();
-        let (mut reported, mut ids) = (Vec::with_capacity(uses.len()), HashMap::with_capacity(uses.len()));
+        let (mut reported, mut ids) = (Vec::with_capacity(met.len()), HashMap::with_capacity(met.len()));
         while let Some(row) = rows.next()? {
             let (concept, rowid) = (concept(row)?, row.get(4)?);
             ids.insert(rowid, concept.id.0);
-            reported.push(ConceptUse { concept, uses: uses.get(&rowid).copied().unwrap_or(0) });
+            if let Some(Met { uses, about, .. }) = met.get(&rowid).copied() {
+                reported.push(ConceptUse { concept, uses, about });
+            }
         }
         Ok((reported, ids))
     }

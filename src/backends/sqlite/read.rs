@@ -314,7 +314,7 @@ pub(super) fn concepts(
     visibility: &Visibility,
 ) -> Result<Vec<ConceptUse>, SqliteError> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT c.id, c.key, c.label, c.origin, sum(u.uses)
+        "SELECT c.id, c.key, c.label, c.origin, sum(u.uses), sum(u.about)
          FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value CROSS JOIN concept_use u ON u.concept = c.rowid
          WHERE ",
         visible!("u.memory_scope"),
@@ -327,7 +327,7 @@ pub(super) fn concepts(
     let mut rows = statement.raw_query();
     let mut uses = Vec::new();
     while let Some(row) = rows.next()? {
-        uses.push(ConceptUse { concept: concept(row)?, uses: size(row.get(4)?) });
+        uses.push(ConceptUse { concept: concept(row)?, uses: size(row.get(4)?), about: size(row.get(5)?) });
     }
     Ok(uses)
 }

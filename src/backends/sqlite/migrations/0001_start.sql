@@ -109,28 +109,31 @@ CREATE TABLE mention (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mention_concept ON mention (concept, kind, memory DESC);
 
--- How many memories name a concept, by the scopes that decide who may know: no reader's count needs a scan. A memory that
--- is about a concept and mentions it counts once.
+-- How many memories name a concept (`uses`) and are about it, by the scopes that decide who may know: no reader's count
+-- needs a scan. A memory that is about a concept and mentions it too (a twin, in the same scope)
+-- counts once in `uses`.
 CREATE TABLE concept_use (
     concept INTEGER NOT NULL,
     memory_scope INTEGER NOT NULL,
     scope INTEGER NOT NULL,
     uses INTEGER NOT NULL,
+    about INTEGER NOT NULL,
     PRIMARY KEY (concept, memory_scope, scope)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER mention_added AFTER INSERT ON mention
-WHEN NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = NEW.memory AND twin.concept = NEW.concept
-    AND twin.kind <> NEW.kind AND twin.scope = NEW.scope AND twin.memory_scope = NEW.memory_scope)
-BEGIN
-    INSERT INTO concept_use VALUES (NEW.concept, NEW.memory_scope, NEW.scope, 1)
-        ON CONFLICT DO UPDATE SET uses = uses + 1;
+CREATE TRIGGER mention_added AFTER INSERT ON mention BEGIN
+    INSERT INTO concept_use
+        SELECT NEW.concept, NEW.memory_scope, NEW.scope,
+            NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = NEW.memory AND twin.concept = NEW.concept
+                AND twin.kind <> NEW.kind AND twin.scope = NEW.scope AND twin.memory_scope = NEW.memory_scope),
+            NEW.kind = 'ABOUT'
+        WHERE true
+        ON CONFLICT DO UPDATE SET uses = uses + excluded.uses, about = about + excluded.about;
 END;
-CREATE TRIGGER mention_removed AFTER DELETE ON mention
-WHEN NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = OLD.memory AND twin.concept = OLD.concept
-    AND twin.kind <> OLD.kind AND twin.scope = OLD.scope AND twin.memory_scope = OLD.memory_scope)
-BEGIN
-    UPDATE concept_use SET uses = uses - 1
+CREATE TRIGGER mention_removed AFTER DELETE ON mention BEGIN
+    UPDATE concept_use SET about = about - (OLD.kind = 'ABOUT'), uses = uses -
+            NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = OLD.memory AND twin.concept = OLD.concept
+                AND twin.kind <> OLD.kind AND twin.scope = OLD.scope AND twin.memory_scope = OLD.memory_scope)
         WHERE concept = OLD.concept AND memory_scope = OLD.memory_scope AND scope = OLD.scope;
     DELETE FROM concept_use
         WHERE concept = OLD.concept AND memory_scope = OLD.memory_scope AND scope = OLD.scope AND uses = 0;
@@ -138,17 +141,19 @@ END;
 CREATE TRIGGER mention_moved AFTER UPDATE OF scope, memory_scope ON mention
 WHEN OLD.scope <> NEW.scope OR OLD.memory_scope <> NEW.memory_scope
 BEGIN
-    UPDATE concept_use SET uses = uses - 1
-        WHERE concept = OLD.concept AND memory_scope = OLD.memory_scope AND scope = OLD.scope
-        AND NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = OLD.memory AND twin.concept = OLD.concept
-            AND twin.kind <> OLD.kind AND twin.scope = OLD.scope AND twin.memory_scope = OLD.memory_scope);
+    UPDATE concept_use SET about = about - (OLD.kind = 'ABOUT'), uses = uses -
+            NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = OLD.memory AND twin.concept = OLD.concept
+                AND twin.kind <> OLD.kind AND twin.scope = OLD.scope AND twin.memory_scope = OLD.memory_scope)
+        WHERE concept = OLD.concept AND memory_scope = OLD.memory_scope AND scope = OLD.scope;
     DELETE FROM concept_use
         WHERE concept = OLD.concept AND memory_scope = OLD.memory_scope AND scope = OLD.scope AND uses = 0;
     INSERT INTO concept_use
-        SELECT NEW.concept, NEW.memory_scope, NEW.scope, 1
-        WHERE NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = NEW.memory AND twin.concept = NEW.concept
-            AND twin.kind <> NEW.kind AND twin.scope = NEW.scope AND twin.memory_scope = NEW.memory_scope)
-        ON CONFLICT DO UPDATE SET uses = uses + 1;
+        SELECT NEW.concept, NEW.memory_scope, NEW.scope,
+            NOT EXISTS (SELECT 1 FROM mention twin WHERE twin.memory = NEW.memory AND twin.concept = NEW.concept
+                AND twin.kind <> NEW.kind AND twin.scope = NEW.scope AND twin.memory_scope = NEW.memory_scope),
+            NEW.kind = 'ABOUT'
+        WHERE true
+        ON CONFLICT DO UPDATE SET uses = uses + excluded.uses, about = about + excluded.about;
 END;
 
 CREATE TABLE concept_edge (

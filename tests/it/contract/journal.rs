@@ -1,0 +1,66 @@
+//! What every journal does.
+
+use recollect::{
+    domain::{NamedVector, Op, Scope},
+    ports::Journal,
+};
+
+use crate::support::{change, id, memory};
+
+macro_rules! journal_suite {
+    ($open:path) => {
+        crate::contract::suite!(
+            $open,
+            journal,
+            [
+                entries_come_back_whole_and_in_order,
+                done_entry_is_gone_and_its_number_is_not_reused,
+                dead_letter_blocks_nobody
+            ]
+        );
+    };
+}
+pub(crate) use journal_suite;
+
+fn entry(n: u64) -> recollect::domain::ChangeSet {
+    let memory = Box::new(memory(n, &Scope::Global, "记住 \"this\"\u{0}"));
+    let vectors = vec![NamedVector { space: "e5".to_owned(), vector: vec![0.1, -f32::MIN_POSITIVE, 1.0 / 3.0] }];
+    change(n, vec![Op::PutMemory { memory, expected_revision: 0, vectors }, Op::Touch { ids: vec![id(n)] }])
+}
+
+pub async fn entries_come_back_whole_and_in_order(journal: &dyn Journal) {
+    for n in [2, 1, 3] {
+        journal.append(&entry(n)).await.unwrap();
+    }
+    let pending = journal.pending(10).await.unwrap();
+    assert_eq!(
+        pending.iter().map(|waiting| waiting.change.clone()).collect::<Vec<_>>(),
+        [entry(2), entry(1), entry(3)]
+    );
+    assert!(pending.is_sorted_by(|a, b| a.seq < b.seq));
+    assert!(pending.iter().all(|waiting| waiting.attempts == 0));
+    assert_eq!(journal.pending(2).await.unwrap(), pending[..2]);
+}
+
+pub async fn done_entry_is_gone_and_its_number_is_not_reused(journal: &dyn Journal) {
+    let first = journal.append(&entry(1)).await.unwrap();
+    journal.done(first).await.unwrap();
+    journal.done(first).await.unwrap();
+    assert_eq!(journal.pending(10).await.unwrap(), []);
+    assert!(journal.append(&entry(2)).await.unwrap() > first);
+}
+
+pub async fn dead_letter_blocks_nobody(journal: &dyn Journal) {
+    let poison = journal.append(&entry(1)).await.unwrap();
+    let good = journal.append(&entry(2)).await.unwrap();
+    journal.failed(poison, false).await.unwrap();
+    let pending = journal.pending(10).await.unwrap();
+    assert_eq!(
+        pending.iter().map(|waiting| (waiting.seq, waiting.attempts)).collect::<Vec<_>>(),
+        [(poison, 1), (good, 0)]
+    );
+    journal.failed(poison, true).await.unwrap();
+    journal.failed(poison, false).await.unwrap();
+    let pending = journal.pending(10).await.unwrap();
+    assert_eq!(pending.iter().map(|waiting| waiting.seq).collect::<Vec<_>>(), [good]);
+}

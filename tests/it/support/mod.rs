@@ -1,0 +1,8 @@
+//! What the tests share: a clock one can set, ids one can count on, and plain records to start from.
+
+pub mod clock;
+mod records;
+
+pub mod process;
+
+pub use records::{at, change, id, memory};
