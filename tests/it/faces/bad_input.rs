@@ -51,7 +51,11 @@ async fn wrong_arguments_name_their_field_and_store_nothing() {
         store("occurred_at", json!("2026-02-30")),
         store("valid_from", json!("30.11.2026")),
         store("valid_to", json!("2026-11-30T25:00:00Z")),
-        of("memory_store", json!({"content": "x", "valid_from": "2026-02-01", "valid_to": "2026-01-01"}), "BAD_USER_INPUT: valid_to"),
+        of(
+            "memory_store",
+            json!({"content": "x", "valid_from": "2026-02-01", "valid_to": "2026-01-01"}),
+            "BAD_USER_INPUT: valid_to",
+        ),
         store("ttl_secs", json!(0)),
         store("ttl_secs", json!(i64::MAX)),
         store("tags", json!([""])),
@@ -73,7 +77,11 @@ async fn wrong_arguments_name_their_field_and_store_nothing() {
         of("memory_store", json!({"content": "x", "scope": "shared"}), "BAD_USER_INPUT: group"),
         of("memory_store", json!({"content": "x", "scope": "private", "group": "blue"}), "BAD_USER_INPUT: group"),
         of("memory_store", json!({"content": "x", "group": "red"}), "FORBIDDEN: group"),
-        of("memory_store", json!({"content": "x", "scope": "global"}), "FORBIDDEN: The token lacks the right memory:global"),
+        of(
+            "memory_store",
+            json!({"content": "x", "scope": "global"}),
+            "FORBIDDEN: The token lacks the right memory:global",
+        ),
         store("colour", json!("red")),
         store("colour", Value::Null),
         of("memory_recall", json!({}), "BAD_USER_INPUT: query"),
@@ -139,7 +147,9 @@ async fn wrong_arguments_name_their_field_and_store_nothing() {
 
 /// A call of `memory_store` whose arguments are this JSON text.
 fn stored(arguments: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"memory_store","arguments":{arguments}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"memory_store","arguments":{arguments}}}}}"#
+    )
 }
 
 #[tokio::test]
@@ -171,7 +181,11 @@ async fn what_is_no_message_is_refused_as_the_protocol_says() {
         assert_eq!(response.status(), 400, "{what}");
         let answer: Value = response.json().await.expect("JSON");
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &Value::Null), "{what}: {answer}");
-        assert_eq!((&answer["error"]["code"], &answer["error"]["data"]["code"]), (&json!(code), &json!("BAD_USER_INPUT")), "{what}: {answer}");
+        assert_eq!(
+            (&answer["error"]["code"], &answer["error"]["data"]["code"]),
+            (&json!(code), &json!("BAD_USER_INPUT")),
+            "{what}: {answer}"
+        );
     }
     assert_eq!(app.counts().await.memories, 0);
 }

@@ -78,7 +78,12 @@ async fn a_token_without_the_right_is_told_which_one() {
     service.tokens().add_token(&token).await.expect("added");
     let mut reader = app.client("ann", &[], &[]).await;
     reader.token = secret;
-    assert!(reader.failed("memory_store", json!({"content": "x"})).await.starts_with("FORBIDDEN: The token lacks the right memory:write."));
+    assert!(
+        reader
+            .failed("memory_store", json!({"content": "x"}))
+            .await
+            .starts_with("FORBIDDEN: The token lacks the right memory:write.")
+    );
     let forget = json!({"ids": ["01940000-0000-7000-8000-000000000000"]});
     assert!(reader.failed("memory_forget", forget).await.contains("memory:forget"));
     reader.ok("memory_recall", json!({"query": "x"})).await;
@@ -162,7 +167,8 @@ async fn every_refusal_is_json_with_a_code() {
     let response = mcp().header("content-type", "application/json").body(STORE).send().await.expect("an answer");
     coded(response, 406, "BAD_USER_INPUT").await;
     let both = "application/json, text/event-stream";
-    let response = mcp().header("accept", both).header("content-type", "text/plain").body(STORE).send().await.expect("an answer");
+    let response =
+        mcp().header("accept", both).header("content-type", "text/plain").body(STORE).send().await.expect("an answer");
     coded(response, 415, "BAD_USER_INPUT").await;
     let response = ann.post().header("mcp-protocol-version", "1999-01-01").body(STORE).send().await.expect("an answer");
     coded(response, 400, "BAD_USER_INPUT").await;
@@ -176,7 +182,9 @@ async fn a_body_over_the_limit_is_refused_with_and_without_its_length() {
     let large = "x".repeat(3_000_001);
     let announced = ann.post().body(large.clone()).send().await.expect("an answer");
     coded(announced, 413, "PAYLOAD_TOO_LARGE").await;
-    let chunks = futures::stream::iter(large.into_bytes().chunks(100_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>());
+    let chunks = futures::stream::iter(
+        large.into_bytes().chunks(100_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>(),
+    );
     let streamed = ann.post().body(reqwest::Body::wrap_stream(chunks)).send().await.expect("an answer");
     coded(streamed, 413, "PAYLOAD_TOO_LARGE").await;
     assert_eq!(app.counts().await.memories, 0);
@@ -189,7 +197,8 @@ async fn request_ids_are_kept_or_made() {
     let url = format!("{}/healthz", app.url);
     let given = ann.http.get(&url).header("x-request-id", "abc-1").send().await.expect("an answer");
     assert_eq!(given.headers()["x-request-id"], "abc-1");
-    let made = [ann.http.get(&url).send().await.expect("an answer"), ann.http.get(&url).send().await.expect("an answer")];
+    let made =
+        [ann.http.get(&url).send().await.expect("an answer"), ann.http.get(&url).send().await.expect("an answer")];
     assert_ne!(made[0].headers()["x-request-id"], made[1].headers()["x-request-id"]);
 }
 
@@ -235,7 +244,9 @@ async fn metrics_count_use_cases_and_show_no_memory_and_no_token() {
     ann.store(json!({"content": "the walrus password is quokka"})).await;
     ann.failed("memory_recall", json!({"query": "walrus", "limit": 0})).await;
     let response = ann.http.get(format!("{}/metrics", app.url)).send().await.expect("an answer");
-    assert!(response.headers()["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/plain; version=0.0.4")));
+    assert!(
+        response.headers()["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/plain; version=0.0.4"))
+    );
     let text = response.text().await.expect("text");
     for line in [
         "# TYPE recollect_use_case_seconds histogram",
@@ -308,7 +319,8 @@ impl TokenStore for Broken {
 async fn a_token_store_that_fails_is_not_a_wrong_token() {
     // SHA-256 of `rcl_down`.
     let down = "c957ed95b34ddb9673b369fe221d89d61cd40a6cd8c8efb66edcd29a25c9843b";
-    let app = App::start_with(|parts| parts.tokens = Arc::new(Broken([(down, PortErrorKind::Unavailable)].into()))).await;
+    let app =
+        App::start_with(|parts| parts.tokens = Arc::new(Broken([(down, PortErrorKind::Unavailable)].into()))).await;
     let client = reqwest::Client::new();
     let call = |token: &'static str| client.post(format!("{}/mcp", app.url)).bearer_auth(token).body(STORE).send();
     let body = coded(call("rcl_down").await.expect("an answer"), 503, "UNAVAILABLE").await;

@@ -28,7 +28,8 @@ impl Piped {
             .expect("the binary starts");
         let (input, output) = (child.stdin.take(), child.stdout.take().expect("piped"));
         let mut piped = Self { child, input, output: BufReader::new(output) };
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let server = piped.ask("initialize", params);
         assert_eq!(server["result"]["serverInfo"]["name"], "recollect", "{server}");
         piped.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
@@ -68,7 +69,10 @@ fn all_tools(piped: &mut Piped) {
     assert_eq!(recalled["structuredContent"]["items"][0]["id"], id);
     let refused = piped.call("memory_recall", json!({"query": "ferry", "limit": 0}));
     assert_eq!(refused["isError"], true);
-    assert!(refused["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("BAD_USER_INPUT: limit")), "{refused}");
+    assert!(
+        refused["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("BAD_USER_INPUT: limit")),
+        "{refused}"
+    );
     let unknown = piped.ask("tools/call", json!({"name": "memory_burn"}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
 }

@@ -59,7 +59,8 @@ async fn awkward_text_is_read_back_byte_for_byte() {
     let ann = app.client("ann", &[], &[]).await;
     let mut ids = BTreeSet::new();
     for text in AWKWARD {
-        let id = ann.store(json!({"content": text, "context": format!("of {text}"), "tags": [format!("#{text}")]})).await;
+        let id =
+            ann.store(json!({"content": text, "context": format!("of {text}"), "tags": [format!("#{text}")]})).await;
         let read = ann.ok("memory_get", json!({"ids": [id]})).await;
         let memory = &read["memories"][0];
         assert_eq!(memory["content"].as_str(), Some(text), "{text:?}");

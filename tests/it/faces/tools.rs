@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::support::app::{App, Client};
 
 /// What a schema of ours never has, at any depth.
-const UNWANTED: [&str; 10] = ["$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "not", "nullable", "const", "format"];
+const UNWANTED: [&str; 10] =
+    ["$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "not", "nullable", "const", "format"];
 
 async fn listed(client: &Client) -> Vec<Value> {
     client.rpc("tools/list", json!({})).await["result"]["tools"].as_array().expect("tools").clone()
@@ -80,12 +81,16 @@ async fn every_tool_has_flat_schemas_all_annotations_and_a_described_input() {
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{name} has no {hint}");
         }
-        assert!(tool["title"].is_string() && tool["description"].as_str().is_some_and(|text| text.len() > 80), "{name}");
+        assert!(
+            tool["title"].is_string() && tool["description"].as_str().is_some_and(|text| text.len() > 80),
+            "{name}"
+        );
         for (field, schema) in tool["inputSchema"]["properties"].as_object().expect("properties") {
             assert!(schema["description"].is_string(), "{name}.{field} is not described");
         }
     }
-    let required = |name: &str| tools.iter().find(|tool| tool["name"] == name).expect(name)["inputSchema"]["required"].clone();
+    let required =
+        |name: &str| tools.iter().find(|tool| tool["name"] == name).expect(name)["inputSchema"]["required"].clone();
     assert_eq!(required("memory_store"), json!(["content"]));
     assert_eq!(required("memory_recall"), json!(["query"]));
     assert_eq!(required("memory_associate"), Value::Null);
@@ -122,7 +127,8 @@ async fn a_memory_is_stored_recalled_associated_read_and_forgotten() {
         json!({"content": "Orders stayed unpaid for two hours.", "session_id": "s1", "caused_by": [cause]}),
     )
     .await;
-    let linked: Vec<&str> = effect["links"].as_array().expect("links").iter().filter_map(|link| link["type"].as_str()).collect();
+    let linked: Vec<&str> =
+        effect["links"].as_array().expect("links").iter().filter_map(|link| link["type"].as_str()).collect();
     assert!(linked.contains(&"CAUSES") && linked.contains(&"SAME_SESSION"), "{effect}");
     let effect = effect["id"].clone();
 
@@ -133,7 +139,10 @@ async fn a_memory_is_stored_recalled_associated_read_and_forgotten() {
 
     let associated = checked("memory_associate", json!({"ids": [cause]})).await;
     assert_eq!(associated["items"][0]["id"], effect);
-    assert!(["CAUSES", "SAME_SESSION", "<SAME_SESSION"].contains(&associated["items"][0]["path"][0]["edge"].as_str().unwrap()));
+    assert!(
+        ["CAUSES", "SAME_SESSION", "<SAME_SESSION"]
+            .contains(&associated["items"][0]["path"][0]["edge"].as_str().unwrap())
+    );
     assert_eq!(associated["items"][0]["path"][0]["to"], effect);
 
     let read = checked("memory_get", json!({"ids": [effect, cause]})).await;
@@ -167,10 +176,13 @@ async fn the_same_key_stores_once() {
 async fn form_is_forgiven() {
     let app = App::start().await;
     let ann = app.client("ann", &[], &[]).await;
-    let lists = ann.store(json!({"content": "lists as text", "tags": "[\"a\", \"b\"]", "event": "{\"actor\": \"bo\"}"})).await;
+    let lists =
+        ann.store(json!({"content": "lists as text", "tags": "[\"a\", \"b\"]", "event": "{\"actor\": \"bo\"}"})).await;
     let single = ann.store(json!({"content": "a list of one", "tags": "solo", "caused_by": lists})).await;
     let numbers = ann.store(json!({"content": "numbers as text", "importance": "0.25", "ttl_secs": "3600"})).await;
-    let nulls = ann.store(json!({"content": "nothing given", "title": null, "tags": null, "event": null, "importance": null})).await;
+    let nulls = ann
+        .store(json!({"content": "nothing given", "title": null, "tags": null, "event": null, "importance": null}))
+        .await;
     let read = ann.ok("memory_get", json!({"ids": json!([lists, single, numbers, nulls]).to_string()})).await;
     let memories = read["memories"].as_array().expect("memories");
     assert_eq!(memories[0]["tags"], json!(["a", "b"]));
@@ -179,7 +191,8 @@ async fn form_is_forgiven() {
     assert_eq!(memories[2]["importance"], json!(0.25));
     assert!(memories[2]["expires_at"].is_string());
     assert_eq!((memories[3].get("title"), &memories[3]["tags"]), (None, &json!([])));
-    let recalled = ann.ok("memory_recall", json!({"query": "text", "limit": "1", "kinds": "episodic", "since": null})).await;
+    let recalled =
+        ann.ok("memory_recall", json!({"query": "text", "limit": "1", "kinds": "episodic", "since": null})).await;
     assert_eq!(recalled["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(ann.ok("memory_recall", json!({"query": "numbers", "limit": 2.0})).await["items"][0]["id"], numbers);
     let latest = ann.ok("memory_recall", json!({"query": "", "mode": "recent"})).await;
@@ -196,7 +209,8 @@ async fn the_client_of_the_protocol_library_connects_lists_and_calls() {
     };
     let app = App::start().await;
     let ann = app.client("ann", &[], &[]).await;
-    let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", app.url)).auth_header(ann.token.clone());
+    let config =
+        StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", app.url)).auth_header(ann.token.clone());
     let client = ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("connected");
     let server = client.peer_info().expect("the server says who it is");
     assert!(server.instructions.as_deref().is_some_and(|text| text.contains("memory_recall")));
@@ -214,7 +228,8 @@ async fn older_and_newer_clients_agree_on_a_version() {
     let app = App::start().await;
     let ann = app.client("ann", &[], &[]).await;
     for version in ["2025-06-18", "2025-11-25"] {
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let params =
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
         let request = ann.http.post(format!("{}/mcp", app.url)).bearer_auth(&ann.token);
         let request = request.header("accept", "application/json, text/event-stream").json(&body);

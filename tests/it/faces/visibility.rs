@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recollect::{
-    auth,
-    domain::Right,
-};
+use recollect::{auth, domain::Right};
 use serde_json::{Value, json};
 
 use crate::support::app::{App, Client};
@@ -99,17 +96,25 @@ async fn recall_shows_nothing_of_others_in_any_mode() {
             }
             for field in ["session_id", "task_id"] {
                 let name = if field == "session_id" { "s1" } else { "t1" };
-                let answer = client.ok("memory_recall", json!({"query": "gate", "mode": mode, field: name, "limit": 100})).await;
+                let answer =
+                    client.ok("memory_recall", json!({"query": "gate", "mode": mode, field: name, "limit": 100})).await;
                 world.assert_clean(viewer, field, &answer);
             }
         }
         // What it may see is found, or the test would prove nothing.
         for stored in &world.stored {
-            let answer = client.ok("memory_recall", json!({"query": stored.mark, "mode": "keyword", "limit": 100})).await;
+            let answer =
+                client.ok("memory_recall", json!({"query": stored.mark, "mode": "keyword", "limit": 100})).await;
             let found = answer["items"].as_array().expect("items").iter().any(|item| item["id"] == *stored.id);
             assert_eq!(found, sees(viewer, stored), "{viewer}, {}", stored.mark);
-            let answer = client.ok("memory_recall", json!({"query": "gate", "tags": [stored.mark], "limit": 100})).await;
-            assert_eq!(answer["items"].as_array().expect("items").is_empty(), !sees(viewer, stored), "{viewer}, {}", stored.mark);
+            let answer =
+                client.ok("memory_recall", json!({"query": "gate", "tags": [stored.mark], "limit": 100})).await;
+            assert_eq!(
+                answer["items"].as_array().expect("items").is_empty(),
+                !sees(viewer, stored),
+                "{viewer}, {}",
+                stored.mark
+            );
         }
     }
 }
@@ -156,10 +161,14 @@ async fn ids_of_others_are_answered_as_unknown_ones_byte_for_byte() {
                 if sees(viewer, stored) {
                     continue;
                 }
-                let unknown: Value = serde_json::from_str(&request.to_string().replace(&stored.id, NOBODY)).expect("JSON");
+                let unknown: Value =
+                    serde_json::from_str(&request.to_string().replace(&stored.id, NOBODY)).expect("JSON");
                 let (hidden, unknown) = (client.call(tool, request).await, client.call(tool, unknown).await);
                 assert_eq!(hidden.to_string(), unknown.to_string(), "{viewer}, {tool}, {}", stored.mark);
-                assert!(hidden["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("NOT_FOUND: ")), "{hidden}");
+                assert!(
+                    hidden["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("NOT_FOUND: ")),
+                    "{hidden}"
+                );
             }
             let read = client.call("memory_get", json!({"ids": [stored.id]})).await;
             assert_eq!(read["isError"] != true, sees(viewer, stored), "{viewer}, {}", stored.mark);
@@ -182,7 +191,8 @@ async fn what_others_may_read_only_its_owner_forgets() {
 async fn counts_are_of_what_the_caller_sees() {
     let world = world().await;
     for (viewer, client) in &world.clients {
-        let caller = auth::authenticate(world.app.service.tokens(), &client.token).await.expect("answered").expect("known");
+        let caller =
+            auth::authenticate(world.app.service.tokens(), &client.token).await.expect("answered").expect("known");
         let status = world.app.service.status(&caller).await.expect("counted");
         let visible = world.stored.iter().filter(|stored| sees(viewer, stored)).count();
         assert_eq!(usize::try_from(status.memories).expect("fits"), visible, "{viewer}");
@@ -197,13 +207,19 @@ async fn what_others_store_privately_changes_no_answer() {
     let app = App::start().await;
     let carol = app.client("carol", &[], &[]).await;
     let alice = app.client("alice", &["blue"], &[]).await;
-    let first = carol.store(json!({"content": "The Harbour Gate opens at nine.", "title": "Harbour Gate", "session_id": "s1"})).await;
+    let first = carol
+        .store(json!({"content": "The Harbour Gate opens at nine.", "title": "Harbour Gate", "session_id": "s1"}))
+        .await;
     carol.store(json!({"content": "Mia keeps the key of the Harbour Gate.", "session_id": "s1"})).await;
     carol.store(json!({"content": "The lighthouse was painted in May.", "session_id": "s1"})).await;
     let answers = async || {
         let mut answers = Vec::new();
         for mode in MODES {
-            answers.push(carol.ok("memory_recall", json!({"query": "Who keeps the key of the Harbour Gate?", "mode": mode})).await);
+            answers.push(
+                carol
+                    .ok("memory_recall", json!({"query": "Who keeps the key of the Harbour Gate?", "mode": mode}))
+                    .await,
+            );
         }
         answers.push(carol.ok("memory_associate", json!({"query": "Harbour Gate", "depth": 4})).await);
         answers.push(carol.ok("memory_associate", json!({"ids": [first], "depth": 4})).await);

@@ -1,14 +1,7 @@
 //! The whole service in this process, on a data folder of its own: SQLite, exact index, hashing embedder, a clock that
 //! stands still, real HTTP on a free port. And a client that speaks JSON-RPC to it.
 
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use recollect::{
     auth,
@@ -17,14 +10,15 @@ use recollect::{
     domain::{PrincipalKind, Right, Visibility},
     http, jobs,
     models::{self, ModelOptions},
-    ports::{Clock, StoreCounts},
+    ports::StoreCounts,
     service::{Parts, Service},
     telemetry,
     write::spaces,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
+
+use super::clock::FixedClock;
 
 const CONFIG: &str = r#"
 [server]
@@ -36,25 +30,8 @@ name = "hashing"
 kind = "hashing"
 "#;
 
-/// Noon of the last day of November 2026, in milliseconds.
-const NOON_MS: u64 = 1_796_040_000_000;
-
-/// A clock that stands still and counts ids.
-#[derive(Default)]
-pub struct FixedClock(AtomicU64);
-
-impl Clock for FixedClock {
-    fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::from_millisecond(i64::try_from(NOON_MS).expect("fits")).expect("a moment")
-    }
-
-    fn next_id(&self) -> Uuid {
-        let count = self.0.fetch_add(1, Ordering::Relaxed);
-        let mut random = [0; 10];
-        random[2..].copy_from_slice(&count.to_be_bytes());
-        uuid::Builder::from_unix_timestamp_millis(NOON_MS, &random).into_uuid()
-    }
-}
+/// Where the clock of each service stands.
+const NOON: &str = "2026-11-30T12:00:00Z";
 
 /// A running service. Stopped when dropped.
 pub struct App {
@@ -76,7 +53,8 @@ impl App {
         let file = dir.path().join("config.toml");
         std::fs::write(&file, CONFIG).expect("config written");
         let config = Config::load(Some(&file)).expect("valid settings");
-        let options = ModelOptions { dir: dir.path().to_owned(), batch: 16, threads: 1, query_cache: 100 };
+        let options =
+            ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
         let graph = backends::open_graph("sqlite:graph.db", dir.path()).await.expect("a graph store");
         let index = backends::open_index("memory:", dir.path(), &spaces(&embedders), OpenIndex::Existing).await;
@@ -87,7 +65,7 @@ impl App {
             index,
             embedders,
             tokens: graph.tokens,
-            clock: Arc::new(FixedClock::default()),
+            clock: Arc::new(FixedClock::at(NOON.parse().expect("a moment"))),
             drain: drain.clone(),
         };
         change(&mut parts);
