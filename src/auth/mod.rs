@@ -277,7 +277,9 @@ mod tests {
             serde_json::from_slice(&fs::read(dir.path().join(FILE)).expect("read")).expect("three secrets");
         assert!(written == first);
         let agent = authenticate(&store, &first.agent).await.expect("store answers").expect("known");
-        assert!(agent.kind == PrincipalKind::Agent && agent.may(Right::MemoryForget) && !agent.may(Right::ReviewDecide));
+        assert!(
+            agent.kind == PrincipalKind::Agent && agent.may(Right::MemoryForget) && !agent.may(Right::ReviewDecide)
+        );
         let reviewer = authenticate(&store, &first.reviewer).await.expect("store answers").expect("known");
         assert!(reviewer.may(Right::ReviewDecide) && !reviewer.may(Right::Admin) && reviewer.groups.contains("team"));
         let admin = authenticate(&store, &first.admin).await.expect("store answers").expect("known");

@@ -64,7 +64,7 @@ pub(super) async fn mcp(ctx: Context, args: McpArgs) -> anyhow::Result<()> {
     telemetry::init(&ctx.config.log)?;
     if let Some(url) = args.url {
         let token = args.token.context("--url needs --token (or RECOLLECT_TOKEN)")?;
-        return mcp::bridge(&url, &token).await;
+        return Ok(mcp::bridge(&url, &token).await?);
     }
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let caller = match args.token {

@@ -22,7 +22,8 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(listen: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
-        let lower = |names: &[String]| names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase()).collect();
+        let lower =
+            |names: &[String]| names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase()).collect();
         Self { listen: listen.ip(), hosts: lower(hosts), origins: lower(origins) }
     }
 
@@ -34,7 +35,9 @@ impl Guard {
         let whole = host.as_str().to_lowercase();
         // User information has no place in a host.
         !whole.contains('@')
-            && (by_address || name == "localhost" || self.hosts.iter().any(|known| [&*name, bare, &*whole].contains(&&**known)))
+            && (by_address
+                || name == "localhost"
+                || self.hosts.iter().any(|known| [&*name, bare, &*whole].contains(&&**known)))
     }
 
     /// The service's own origin, whose authority is that of the request, or a configured one.
@@ -53,7 +56,9 @@ pub(super) async fn check(State(state): State<AppState>, request: Request, next:
     let (headers, uri) = (request.headers(), request.uri());
     let refused = match host(headers, uri) {
         None => Some("host: missing or malformed"),
-        Some(host) if !state.guard.admits_host(&host) => Some("host: not a name of this service; see server.allowed_hosts"),
+        Some(host) if !state.guard.admits_host(&host) => {
+            Some("host: not a name of this service; see server.allowed_hosts")
+        }
         Some(_) => headers
             .get_all(header::ORIGIN)
             .iter()

@@ -84,7 +84,12 @@ pub fn router(state: AppState) -> Router {
 }
 
 /// Serves until `stop`, then waits at most `patience` for requests under way.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken, patience: Duration) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+    patience: Duration,
+) -> io::Result<()> {
     let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned()).into_future();
     tokio::select! {
         served = server => served,
@@ -99,7 +104,9 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
 fn cors(guard: &Arc<Guard>) -> CorsLayer {
     let guard = guard.clone();
     CorsLayer::new()
-        .allow_origin(AllowOrigin::predicate(move |origin, parts| guard.admits_origin(origin, &parts.headers, &parts.uri)))
+        .allow_origin(AllowOrigin::predicate(move |origin, parts| {
+            guard.admits_origin(origin, &parts.headers, &parts.uri)
+        }))
         .allow_methods([Method::GET, Method::POST])
         .allow_headers([
             header::AUTHORIZATION,

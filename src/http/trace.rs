@@ -35,7 +35,10 @@ pub(super) async fn request(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = next.run(request).instrument(span.clone()).await;
     let (took, status) = (started.elapsed(), response.status().as_u16());
-    span.in_scope(|| tracing::debug!(status, took_ms = took.as_secs_f64() * 1000.0, "{method} {route} answered {status}"));
-    metrics::histogram!(telemetry::HTTP_SECONDS, "route" => route, "status" => status.to_string()).record(took.as_secs_f64());
+    span.in_scope(|| {
+        tracing::debug!(status, took_ms = took.as_secs_f64() * 1000.0, "{method} {route} answered {status}")
+    });
+    metrics::histogram!(telemetry::HTTP_SECONDS, "route" => route, "status" => status.to_string())
+        .record(took.as_secs_f64());
     response
 }

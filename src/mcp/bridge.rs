@@ -39,10 +39,10 @@ pub async fn bridge(url: &str, token: &str) -> Result<(), BridgeError> {
     }
     let endpoint = format!("{}/mcp", url.trim_end_matches('/').trim_end_matches("/mcp"));
     let config = StreamableHttpClientTransportConfig::with_uri(endpoint.clone()).auth_header(token);
-    let remote = ()
-        .serve(StreamableHttpClientTransport::from_config(config))
-        .await
-        .map_err(|error| BridgeError::Service { url: endpoint, source: Box::new(error) })?;
+    let remote =
+        ().serve(StreamableHttpClientTransport::from_config(config))
+            .await
+            .map_err(|error| BridgeError::Service { url: endpoint, source: Box::new(error) })?;
     Ok(serve_streams(Bridge { remote }).await?)
 }
 

@@ -64,7 +64,9 @@ fn whole(schema: &Map<String, Value>, number: Number) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let integer = schema.get("type").is_some_and(|name| name == "integer");
     match number.as_f64() {
-        Some(float) if integer && !number.is_i64() && float.fract() == 0.0 && float.abs() <= EXACT => (float as i64).into(),
+        Some(float) if integer && !number.is_i64() && float.fract() == 0.0 && float.abs() <= EXACT => {
+            (float as i64).into()
+        }
         _ => number.into(),
     }
 }

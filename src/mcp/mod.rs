@@ -16,7 +16,9 @@ use rmcp::{
     ServiceExt,
     transport::{
         stdio as standard_streams,
-        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+        },
     },
 };
 use tokio_util::sync::CancellationToken;

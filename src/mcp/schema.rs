@@ -77,7 +77,8 @@ fn choose(fields: &mut Map<String, Value>, choices: Vec<Value>) {
             fields.insert("enum".to_owned(), names.into());
         }
         None => {
-            for (word, value) in choices.into_iter().take(1).filter_map(|choice| choice.as_object().cloned()).flatten() {
+            for (word, value) in choices.into_iter().take(1).filter_map(|choice| choice.as_object().cloned()).flatten()
+            {
                 fields.entry(word).or_insert(value);
             }
             // What was taken over may itself be a list of types or a choice.

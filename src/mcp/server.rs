@@ -6,8 +6,8 @@ use futures::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
@@ -92,7 +92,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        let Some(call) = tools::call(&self.service, &caller, &request.name, request.arguments.unwrap_or_default()) else {
+        let Some(call) = tools::call(&self.service, &caller, &request.name, request.arguments.unwrap_or_default())
+        else {
             return Err(ErrorData::invalid_params(unknown_tool(), None));
         };
         // rmcp runs each request in a task of its own; a panic there would leave the client without an answer.

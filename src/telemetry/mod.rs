@@ -31,7 +31,8 @@ const TABLE: [(&str, Kind, &str); 3] = [
 ];
 
 /// Bounds around the promised latencies: 25, 80 and 120 ms, 800 ms of deadline, and what lies far outside.
-const SECONDS_BOUNDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8, 2.0, 10.0];
+const SECONDS_BOUNDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8, 2.0, 10.0];
 
 /// How often histograms are folded; between two scrapes they would grow with each sample otherwise.
 const UPKEEP: Duration = Duration::from_secs(5);

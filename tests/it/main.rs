@@ -4,6 +4,7 @@
 mod cli;
 mod contract;
 mod crash;
+mod faces;
 mod jobs;
 mod support;
 mod tidy;

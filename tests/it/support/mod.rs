@@ -1,5 +1,6 @@
 //! What the tests share: a clock one can set, ids one can count on, and plain records to start from.
 
+pub mod app;
 pub mod clock;
 mod records;
 

@@ -1,0 +1,8 @@
+//! The faces for programs, through real HTTP and stdio: MCP, its errors and its limits, access, probes.
+
+mod bad_input;
+mod http;
+mod stdio;
+mod strings;
+mod tools;
+mod visibility;

@@ -1,0 +1,125 @@
+//! MCP over standard input and output: on the data folder, and as a bridge to a running service.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::app::App;
+
+/// The real binary with a client at its pipes.
+struct Piped {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Piped {
+    fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_recollect"))
+            .args(args)
+            .env_remove("RECOLLECT_TOKEN")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let (input, output) = (child.stdin.take(), child.stdout.take().expect("piped"));
+        let mut piped = Self { child, input, output: BufReader::new(output) };
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let server = piped.ask("initialize", params);
+        assert_eq!(server["result"]["serverInfo"]["name"], "recollect", "{server}");
+        piped.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        piped
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("open");
+        writeln!(input, "{message}").and_then(|()| input.flush()).expect("written");
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("an answer");
+        serde_json::from_str(&line).expect("every line is a message")
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].clone()
+    }
+
+    /// The end of input is the end of the server.
+    fn close(mut self) {
+        self.input = None;
+        assert!(self.child.wait().expect("ended").success());
+    }
+}
+
+fn all_tools(piped: &mut Piped) {
+    let listed = piped.ask("tools/list", json!({}));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5), "{listed}");
+    let stored = piped.call("memory_store", json!({"content": "The ferry leaves at seven.", "tags": "ferry"}));
+    let id = stored["structuredContent"]["id"].clone();
+    assert!(id.is_string(), "{stored}");
+    let recalled = piped.call("memory_recall", json!({"query": "ferry", "mode": "keyword"}));
+    assert_eq!(recalled["structuredContent"]["items"][0]["id"], id);
+    let refused = piped.call("memory_recall", json!({"query": "ferry", "limit": 0}));
+    assert_eq!(refused["isError"], true);
+    assert!(
+        refused["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("BAD_USER_INPUT: limit")),
+        "{refused}"
+    );
+    let unknown = piped.ask("tools/call", json!({"name": "memory_burn"}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+#[test]
+fn a_client_at_the_pipes_uses_the_data_folder() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[[models.embedders]]\nname = \"hashing\"\nkind = \"hashing\"\n").expect("written");
+    let data = dir.path().join("data");
+    let args = ["--config", config.to_str().expect("a path"), "--data", data.to_str().expect("a path"), "mcp"];
+    let mut piped = Piped::start(&args);
+    all_tools(&mut piped);
+    piped.close();
+    let mut again = Piped::start(&args);
+    let recalled = again.call("memory_recall", json!({"query": "ferry"}));
+    assert_eq!(recalled["structuredContent"]["items"][0]["content"], "The ferry leaves at seven.");
+    again.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_at_the_pipes_reaches_a_running_service_as_its_token_says() {
+    let app = App::start().await;
+    let (ann, bo) = (app.client("ann", &[], &[]).await, app.client("bo", &[], &[]).await);
+    let (url, token) = (app.url.clone(), ann.token.clone());
+    tokio::task::spawn_blocking(move || {
+        let mut piped = Piped::start(&["mcp", "--url", &url, "--token", &token]);
+        all_tools(&mut piped);
+        piped.close();
+    })
+    .await
+    .expect("the bridge works");
+    let mine = ann.ok("memory_recall", json!({"query": "ferry"})).await;
+    assert_eq!(mine["items"][0]["tags"], json!(["ferry"]));
+    assert_eq!(bo.ok("memory_recall", json!({"query": "ferry"})).await["items"], json!([]));
+}
+
+#[test]
+fn a_bridge_to_nowhere_or_over_an_unknown_scheme_says_so() {
+    for (url, named) in [("http://127.0.0.1:1", "http://127.0.0.1:1/mcp"), ("ftp://127.0.0.1", "--url")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_recollect"))
+            .args(["mcp", "--url", url, "--token", "rcl_x"])
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs");
+        assert_eq!(output.status.code(), Some(1), "{url}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(named), "{url}: {message}");
+    }
+}

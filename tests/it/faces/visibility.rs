@@ -1,0 +1,240 @@
+//! Three callers over everything: nothing of another's comes out, by any tool, mode, hop or count.
+
+use std::collections::BTreeMap;
+
+use recollect::{auth, domain::Right};
+use serde_json::{Value, json};
+
+use crate::support::app::{App, Client};
+
+const MODES: [&str; 5] = ["hybrid", "semantic", "keyword", "recent", "associative"];
+const NOBODY: &str = "01940000-0000-7000-8000-000000000000";
+
+/// A stored memory and who may see it.
+struct Stored {
+    owner: &'static str,
+    scope: &'static str,
+    id: String,
+    /// A word that is only in this memory; also the label of a concept of its own.
+    mark: String,
+}
+
+struct World {
+    app: App,
+    clients: BTreeMap<&'static str, Client>,
+    stored: Vec<Stored>,
+}
+
+fn sees(viewer: &str, stored: &Stored) -> bool {
+    match stored.scope {
+        "private" => viewer == stored.owner,
+        "shared" => viewer != "carol",
+        _ => true,
+    }
+}
+
+/// All memories name the same subject, session and task, and are linked as causes, so that every way through the graph
+/// leads from each to the others.
+async fn world() -> World {
+    let app = App::start().await;
+    let mut clients = BTreeMap::new();
+    for (name, groups) in [("alice", &["blue"][..]), ("bob", &["blue"]), ("carol", &[])] {
+        clients.insert(name, app.client(name, groups, &[Right::MemoryGlobal]).await);
+    }
+    let mut stored: Vec<Stored> = Vec::new();
+    for scope in ["global", "shared", "private"] {
+        for owner in ["alice", "bob", "carol"] {
+            if scope == "shared" && owner == "carol" {
+                continue;
+            }
+            let mark = format!("mark_{owner}_{scope}");
+            let before: Vec<&str> =
+                stored.iter().filter(|earlier| sees(owner, earlier)).map(|earlier| earlier.id.as_str()).collect();
+            let mut request = json!({
+                "content": format!("The Harbour Gate was shut because of `{mark}`."),
+                "title": "Harbour Gate", "session_id": "s1", "task_id": "t1", "tags": [mark], "scope": scope,
+                "external_id": mark, "caused_by": before,
+            });
+            if scope == "shared" {
+                request["group"] = "blue".into();
+            }
+            let id = clients[owner].store(request).await;
+            stored.push(Stored { owner, scope, id, mark });
+        }
+    }
+    World { app, clients, stored }
+}
+
+impl World {
+    /// Fails if `answer` has anything of a memory that `viewer` may not see.
+    fn assert_clean(&self, viewer: &str, asked: &str, answer: &Value) {
+        let mut answer = answer.clone();
+        // The caller's own words.
+        answer.as_object_mut().expect("an object").remove("understood");
+        let text = answer.to_string();
+        for hidden in self.stored.iter().filter(|stored| !sees(viewer, stored)) {
+            for part in [&hidden.id, &hidden.mark] {
+                assert!(!text.contains(part.as_str()), "{viewer} saw {part} through {asked}: {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn recall_shows_nothing_of_others_in_any_mode() {
+    let world = world().await;
+    for (viewer, client) in &world.clients {
+        for mode in MODES {
+            let mut queries = vec!["Harbour Gate".to_owned(), "why was it shut".to_owned()];
+            queries.extend(world.stored.iter().map(|stored| stored.mark.clone()));
+            for query in queries {
+                let request = json!({"query": query, "mode": mode, "limit": 100, "include_superseded": true});
+                let answer = client.ok("memory_recall", request.clone()).await;
+                world.assert_clean(viewer, &request.to_string(), &answer);
+                let visible = world.stored.iter().filter(|stored| sees(viewer, stored)).count();
+                assert!(answer["items"].as_array().expect("items").len() <= visible);
+            }
+            for field in ["session_id", "task_id"] {
+                let name = if field == "session_id" { "s1" } else { "t1" };
+                let answer =
+                    client.ok("memory_recall", json!({"query": "gate", "mode": mode, field: name, "limit": 100})).await;
+                world.assert_clean(viewer, field, &answer);
+            }
+        }
+        // What it may see is found, or the test would prove nothing.
+        for stored in &world.stored {
+            let answer =
+                client.ok("memory_recall", json!({"query": stored.mark, "mode": "keyword", "limit": 100})).await;
+            let found = answer["items"].as_array().expect("items").iter().any(|item| item["id"] == *stored.id);
+            assert_eq!(found, sees(viewer, stored), "{viewer}, {}", stored.mark);
+            let answer =
+                client.ok("memory_recall", json!({"query": "gate", "tags": [stored.mark], "limit": 100})).await;
+            assert_eq!(
+                answer["items"].as_array().expect("items").is_empty(),
+                !sees(viewer, stored),
+                "{viewer}, {}",
+                stored.mark
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn associate_walks_through_nothing_of_others() {
+    let world = world().await;
+    for (viewer, client) in &world.clients {
+        for query in world.stored.iter().map(|stored| stored.mark.as_str()).chain(["Harbour Gate"]) {
+            for depth in [1, 4] {
+                let request = json!({"query": query, "depth": depth, "limit": 100});
+                let answer = client.ok("memory_associate", request.clone()).await;
+                world.assert_clean(viewer, &request.to_string(), &answer);
+            }
+        }
+        for start in world.stored.iter().filter(|stored| sees(viewer, stored)) {
+            for direction in ["out", "in", "both"] {
+                let request = json!({"ids": [start.id], "depth": 4, "limit": 100, "direction": direction});
+                let answer = client.ok("memory_associate", request.clone()).await;
+                world.assert_clean(viewer, &request.to_string(), &answer);
+            }
+            let reached = client.ok("memory_associate", json!({"ids": [start.id], "depth": 4, "limit": 100})).await;
+            let visible = world.stored.iter().filter(|stored| sees(viewer, stored)).count();
+            assert_eq!(reached["items"].as_array().expect("items").len(), visible - 1, "{viewer} from {}", start.mark);
+        }
+    }
+}
+
+#[tokio::test]
+async fn ids_of_others_are_answered_as_unknown_ones_byte_for_byte() {
+    let world = world().await;
+    let before = world.app.counts().await;
+    for (viewer, client) in &world.clients {
+        for stored in &world.stored {
+            for (tool, request) in [
+                ("memory_get", json!({"ids": [stored.id]})),
+                ("memory_associate", json!({"ids": [stored.id]})),
+                ("memory_forget", json!({"ids": [stored.id]})),
+                ("memory_forget", json!({"ids": [stored.id], "strategy": "archive"})),
+                ("memory_store", json!({"content": "x", "causes": [stored.id]})),
+                ("memory_store", json!({"content": "x", "caused_by": [stored.id]})),
+                ("memory_store", json!({"content": "x", "supersedes": [stored.id]})),
+            ] {
+                if sees(viewer, stored) {
+                    continue;
+                }
+                let unknown: Value =
+                    serde_json::from_str(&request.to_string().replace(&stored.id, NOBODY)).expect("JSON");
+                let (hidden, unknown) = (client.call(tool, request).await, client.call(tool, unknown).await);
+                assert_eq!(hidden.to_string(), unknown.to_string(), "{viewer}, {tool}, {}", stored.mark);
+                assert!(
+                    hidden["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("NOT_FOUND: ")),
+                    "{hidden}"
+                );
+            }
+            let read = client.call("memory_get", json!({"ids": [stored.id]})).await;
+            assert_eq!(read["isError"] != true, sees(viewer, stored), "{viewer}, {}", stored.mark);
+        }
+    }
+    assert_eq!(world.app.counts().await, before);
+}
+
+#[tokio::test]
+async fn what_others_may_read_only_its_owner_forgets() {
+    let world = world().await;
+    let of_alice = world.stored.iter().find(|stored| stored.mark == "mark_alice_global").expect("stored");
+    let refused = world.clients["carol"].failed("memory_forget", json!({"ids": [of_alice.id]})).await;
+    assert!(refused.starts_with("FORBIDDEN: "), "{refused}");
+    world.clients["carol"].ok("memory_get", json!({"ids": [of_alice.id]})).await;
+    assert_eq!(world.clients["alice"].ok("memory_forget", json!({"ids": [of_alice.id]})).await["forgotten"], 1);
+}
+
+#[tokio::test]
+async fn counts_are_of_what_the_caller_sees() {
+    let world = world().await;
+    for (viewer, client) in &world.clients {
+        let caller =
+            auth::authenticate(world.app.service.tokens(), &client.token).await.expect("answered").expect("known");
+        let status = world.app.service.status(&caller).await.expect("counted");
+        let visible = world.stored.iter().filter(|stored| sees(viewer, stored)).count();
+        assert_eq!(usize::try_from(status.memories).expect("fits"), visible, "{viewer}");
+        // One concept for the shared subject, one for the mark of each.
+        assert_eq!(usize::try_from(status.concepts).expect("fits"), visible + 1, "{viewer}");
+    }
+}
+
+/// The strongest form: to carol, a world in which others store privately is the same world.
+#[tokio::test]
+async fn what_others_store_privately_changes_no_answer() {
+    let app = App::start().await;
+    let carol = app.client("carol", &[], &[]).await;
+    let alice = app.client("alice", &["blue"], &[]).await;
+    let first = carol
+        .store(json!({"content": "The Harbour Gate opens at nine.", "title": "Harbour Gate", "session_id": "s1"}))
+        .await;
+    carol.store(json!({"content": "Mia keeps the key of the Harbour Gate.", "session_id": "s1"})).await;
+    carol.store(json!({"content": "The lighthouse was painted in May.", "session_id": "s1"})).await;
+    let answers = async || {
+        let mut answers = Vec::new();
+        for mode in MODES {
+            answers.push(
+                carol
+                    .ok("memory_recall", json!({"query": "Who keeps the key of the Harbour Gate?", "mode": mode}))
+                    .await,
+            );
+        }
+        answers.push(carol.ok("memory_associate", json!({"query": "Harbour Gate", "depth": 4})).await);
+        answers.push(carol.ok("memory_associate", json!({"ids": [first], "depth": 4})).await);
+        for answer in &mut answers {
+            answer.as_object_mut().expect("an object").remove("took_ms");
+        }
+        answers
+    };
+    let before = answers().await;
+    for number in 0..30 {
+        let content = format!("Mia lost the key of the Harbour Gate {number} times.");
+        alice.store(json!({"content": content, "title": "Harbour Gate", "session_id": "s1"})).await;
+        alice.store(json!({"content": format!("shared {content}"), "group": "blue", "session_id": "s1"})).await;
+    }
+    for (before, after) in before.into_iter().zip(answers().await) {
+        assert_eq!(before, after);
+    }
+}
