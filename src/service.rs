@@ -75,7 +75,7 @@ impl Service {
     /// A service on these ports.
     pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
         let Parts { graph, index, embedders, clock, drain, .. } = parts.clone();
-        let vectors = Vectors { embedders: embedders.clone(), window: write.window };
+        let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
         Self {
             read: ReadContext {
                 graph: graph.clone(),
@@ -201,11 +201,6 @@ impl Service {
     /// Time and ids.
     pub fn clock(&self) -> &dyn Clock {
         &*self.parts.clock
-    }
-
-    /// Makes everything durable, for a graceful stop.
-    pub async fn close(&self) -> Result<(), Error> {
-        Ok(self.parts.drain.catch_up().await.map(|_| ())?)
     }
 }
 

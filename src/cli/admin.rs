@@ -74,7 +74,7 @@ pub(super) async fn doctor(ctx: Context, args: DoctorArgs) -> anyhow::Result<()>
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let report = opened.service.doctor(&wire::operator(), args.repair).await?;
     opened.close().await?;
-    let ok = report.missing + report.orphan + report.stale + report.half_links == 0;
+    let ok = report.ok();
     if ctx.json {
         output::json(&json!({"ok": ok, "missing": report.missing, "orphan": report.orphan, "stale": report.stale,
             "half_links": report.half_links, "journal": 0, "dead_letters": 0, "repaired": args.repair}))?;
@@ -124,7 +124,7 @@ pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result
             if principal.trim().is_empty() {
                 return Err(Usage("--principal: must not be empty".to_owned()).into());
             }
-            let clock = SystemClock::new();
+            let clock = SystemClock;
             let (token, secret) =
                 auth::mint(&principal, kind, groups.into_iter().collect(), rights, clock.now(), clock.next_id())
                     .map_err(|error| Usage(error.to_string()))?;

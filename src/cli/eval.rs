@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Context, Usage, output, wire};
 use crate::{
-    backends,
+    backends::{self, OpenIndex},
     eval::{self, Plan, Progress, SavedVectors},
     jobs::{Drain, DrainSettings},
     models,
@@ -19,10 +19,6 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
-    /// Folder with memories.jsonl, queries.jsonl and, if there are edges, edges.jsonl. (`--data` before the command is the
-    /// data folder of other commands; here it names the set.)
-    #[arg(skip)]
-    _set: (),
     /// Arms: semantic, keyword, hybrid, associative; separated by commas. Default: all four.
     #[arg(long, value_delimiter = ',')]
     mode: Vec<String>,
@@ -58,16 +54,17 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
             .collect::<anyhow::Result<_>>()?;
     }
     let graph = backends::open_graph(&config.graph.url, folder.path()).await?;
-    let index = backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), true).await?;
+    let index = backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Anew).await?.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = tokio_util::sync::CancellationToken::new();
-    let running = tokio::spawn(drain.clone().run(stop.clone()));
+    let (draining, stopped) = (drain.clone(), stop.clone());
+    let running = tokio::spawn(async move { draining.run(stopped).await });
     let mut read = config.read.clone();
     read.profile = if args.agent_profile { Profile::Agent } else { Profile::Relevance };
     // An answer that is late is left out of a live reply; a measurement waits for it.
     read.deadline_ms = read.deadline_ms.max(60_000);
     let names: Vec<String> = embedders.iter().map(|embedder| embedder.card().id.clone()).collect();
-    let clock = Arc::new(backends::SystemClock::new());
+    let clock = Arc::new(backends::SystemClock);
     let parts = Parts { graph: graph.store, tokens: graph.tokens, index: index.clone(), embedders, clock, drain };
     let service = Service::new(parts, read, config.write.clone());
 

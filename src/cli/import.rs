@@ -27,15 +27,17 @@ pub(super) async fn import(ctx: Context, command: ImportCommand) -> anyhow::Resu
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let imported = run(&opened.service, &text, "import").await?;
     opened.close().await?;
-    let Imported { stored, updated, unchanged, links, errors } = &imported;
+    let Imported { stored, updated, unchanged, links, errors, took, embedding } = &imported;
     if ctx.json {
         let errors: Vec<_> = errors
             .iter()
             .map(|error| json!({"line": error.line, "code": error.error.code.name(), "message": error.error.message}))
             .collect();
-        output::json(&json!({"stored": stored, "updated": updated, "unchanged": unchanged, "links": links, "errors": errors}))?;
+        output::json(&json!({"stored": stored, "updated": updated, "unchanged": unchanged, "links": links, "errors": errors,
+            "total_ms": took.as_millis(), "embedding_ms": embedding.as_millis()}))?;
     } else {
-        println!("{stored} stored, {updated} updated, {unchanged} unchanged, {links} links");
+        println!("{stored} stored, {updated} updated, {unchanged} unchanged, {links} links in {:.1} s, {:.1} s of them in models",
+            took.as_secs_f64(), embedding.as_secs_f64());
         for error in errors {
             println!("line {}: {}", error.line, error.error);
         }

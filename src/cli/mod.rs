@@ -53,7 +53,8 @@ enum Command {
     /// Import from files.
     #[command(subcommand)]
     Import(import::ImportCommand),
-    /// Measure recall on a set with known answers.
+    /// Measure recall on a set with known answers; here --data names the folder with memories.jsonl, queries.jsonl and, if
+    /// there are edges, edges.jsonl.
     Eval(eval::EvalArgs),
     /// Compare the graph and the vector index.
     Doctor(admin::DoctorArgs),

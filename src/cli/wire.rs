@@ -5,6 +5,7 @@ use std::{
     io::{Read, Seek, Write},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -12,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    backends,
+    backends::{self, Index, OpenIndex},
     config::Config,
     domain::{Caller, Visibility},
-    jobs::{Drain, DrainSettings},
+    jobs::{self, Drain, DrainSettings},
     models,
     ports::{Embedder, GraphStore},
     service::{Parts, Service},
@@ -101,20 +102,24 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     let embedders = models::open(&config.models.embedders, &model_options(config)).await?;
     let graph = backends::open_graph(&config.graph.url, dir).await?;
     check_models(&*graph.store, &embedders, on_other_models).await?;
-    let fresh = on_other_models == Models::Replace;
-    let index = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), fresh).await?;
+    let how = match on_other_models {
+        Models::MustMatch => OpenIndex::Existing,
+        Models::Replace => OpenIndex::Anew,
+    };
+    let Index { index, volatile } = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
     let drain = Arc::new(Drain::new(
         graph.store.clone(),
         index.clone(),
         DrainSettings {
             flush_rows: config.vectors.flush_rows,
-            flush_every: std::time::Duration::from_secs(config.vectors.flush_secs),
-            optimize_points: config.vectors.optimize_points,
+            flush_every: Duration::from_secs(config.vectors.flush_secs),
+            optimize_rows: config.vectors.optimize_points,
+            jitter_seed: u64::from(std::process::id()),
             ..DrainSettings::default()
         },
     ));
     drain.catch_up().await.context("catch the vector index up")?;
-    if !fresh {
+    if !volatile && how == OpenIndex::Existing {
         check_index(&*graph.store, index.count().await?, &config.vectors.url).await?;
     }
     let parts = Parts {
@@ -122,12 +127,16 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
         tokens: graph.tokens,
         index,
         embedders,
-        clock: Arc::new(backends::SystemClock::new()),
+        clock: Arc::new(backends::SystemClock),
         drain: drain.clone(),
     };
-    let stop = CancellationToken::new();
-    let running = tokio::spawn(drain.run(stop.clone()));
     let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone()));
+    if volatile {
+        service.reindex(&operator(), |_, _| {}).await?;
+    }
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let running = tokio::spawn(async move { drain.run(stopped).await });
     Ok(Opened { service, stop, drain: running, lock })
 }
 
@@ -146,8 +155,8 @@ impl Opened {
     /// Stops background work and makes everything durable.
     pub(super) async fn close(self) -> anyhow::Result<()> {
         self.stop.cancel();
-        self.drain.await?;
-        Ok(self.service.close().await?)
+        // It closes the index itself.
+        Ok(self.drain.await?)
     }
 }
 
@@ -185,8 +194,11 @@ async fn check_models(graph: &dyn GraphStore, embedders: &[Arc<dyn Embedder>], o
     }
 }
 
-/// An index that lost its folder would answer with nothing; say so instead. The `memory:` index starts empty by design.
+/// An index that lost its folder would answer with nothing; say so instead.
 async fn check_index(graph: &dyn GraphStore, points: usize, url: &str) -> anyhow::Result<()> {
+    if jobs::reindex_was_interrupted(graph).await? {
+        anyhow::bail!("the vector index {url} is unfinished: the last reindex was cut short; run `recollect reindex`");
+    }
     let counts = graph.counts(&Visibility::system("is the index empty while the graph is not")).await?;
     if points == 0 && counts.memories > 0 {
         anyhow::bail!("the vector index {url} is empty, the graph has {} memories; run `recollect reindex`", counts.memories);

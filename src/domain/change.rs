@@ -203,7 +203,8 @@ pub struct Point {
 pub enum IndexOp {
     /// Creates or replaces a point.
     Upsert(Point),
-    /// Sets the three fields that change when a memory is retired; a missing point is left missing.
+    /// Sets the three fields that change when a memory is retired, if the point is there and active: like
+    /// [`Op::Retire`], a second one changes nothing.
     Retire {
         /// The memory.
         id: MemoryId,
@@ -213,6 +214,13 @@ pub enum IndexOp {
         valid_to: Option<i64>,
         /// New `retired_at`, microseconds.
         retired_at: i64,
+    },
+    /// Replaces the filter fields and keeps the vectors; a missing point is left missing. For the doctor.
+    SetPayload {
+        /// The memory.
+        id: MemoryId,
+        /// All fields.
+        payload: Payload,
     },
     /// Removes a point; a missing one is fine.
     Delete {

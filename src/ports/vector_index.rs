@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::{PortError, Scored};
-use crate::domain::{Filter, IndexOp, MemoryId, Visibility};
+use crate::domain::{Filter, IndexOp, MemoryId, Payload, Visibility};
 
 /// A named space of vectors of one length, compared by cosine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub struct VectorQuery {
 #[async_trait]
 pub trait VectorIndex: Send + Sync {
     /// Applies the operations in order. Each is idempotent; a later one for the same id wins. When it returns, searches
-    /// see the result; after [`Self::flush`] it is durable.
+    /// see the result; after [`Self::flush`] it is durable. On `Mismatch` (a vector of no known space, or of the wrong
+    /// length) none was applied; after any other error some may have been, and applying all again is right.
     async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError>;
     /// The nearest visible points that meet the filter, best first; scores are raw cosines. Ties by id.
     async fn search(&self, query: &VectorQuery, visibility: &Visibility) -> Result<Vec<Scored>, PortError>;
@@ -44,8 +45,19 @@ pub trait VectorIndex: Send + Sync {
         ids: &[MemoryId],
         visibility: &Visibility,
     ) -> Result<HashMap<MemoryId, Vec<f32>>, PortError>;
+    /// The filter fields of those of `ids` that are visible and have a point.
+    async fn payloads(
+        &self,
+        ids: &[MemoryId],
+        visibility: &Visibility,
+    ) -> Result<HashMap<MemoryId, Payload>, PortError>;
     /// Up to `limit` ids above `after`, ascending, whatever their filter fields: for the doctor.
-    async fn ids(&self, after: Option<MemoryId>, limit: usize, visibility: &Visibility) -> Result<Vec<MemoryId>, PortError>;
+    async fn ids(
+        &self,
+        after: Option<MemoryId>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<MemoryId>, PortError>;
     /// Number of points.
     async fn count(&self) -> Result<usize, PortError>;
     /// Makes everything applied so far durable.

@@ -1,1 +1,23 @@
-//! (room)
+//! Text as the rest of the service needs it: search terms, language, concepts, summaries, hashes.
+//!
+//! Pure functions over `&str`: nothing here knows stores, models or callers. Store and query go through the same
+//! functions, so what they agree on is what is found. A change of [`terms`] or [`concept_key`] changes a stored format:
+//! it needs a reindex. To add a script that writes without spaces: a row in [`script`]; a kind of mention: a finder in
+//! [`mention`].
+
+mod concept;
+mod hash;
+mod language;
+mod mention;
+mod normal;
+mod script;
+mod stop;
+mod summary;
+mod term;
+
+pub use concept::{concept_key, label_candidates};
+pub use hash::content_hash;
+pub use language::language;
+pub use mention::{Mention, mentions, warm};
+pub use summary::summary;
+pub use term::{query_terms, terms};

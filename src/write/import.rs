@@ -1,6 +1,10 @@
 //! Imports memories from JSON lines: bad lines are named by number, good ones are kept, a known external id is an update.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
 
 use super::{LinkRequest, StoreRequest, UpdateRequest, WriteContext, link_all, store_all, update, validate};
 use crate::{
@@ -25,6 +29,10 @@ pub struct Imported {
     pub links: usize,
     /// Lines that were not taken, or whose references were not.
     pub errors: Vec<LineError>,
+    /// Time the import took.
+    pub took: Duration,
+    /// Part of it spent in models.
+    pub embedding: Duration,
 }
 
 /// Why a line was not taken.
@@ -59,6 +67,9 @@ pub async fn import(
     text: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Imported, Error> {
+    let started = Instant::now();
+    let spent = || Duration::from_micros(ctx.vectors.spent_micros.load(Ordering::Relaxed));
+    let before = spent();
     let mut report = Imported::default();
     let mut references = Vec::new();
     let mut names: HashMap<String, MemoryId> = HashMap::new();
@@ -77,6 +88,8 @@ pub async fn import(
     }
     refer(ctx, caller, references, &names, &mut report).await?;
     report.errors.sort_by_key(|error| error.line);
+    report.took = started.elapsed();
+    report.embedding = spent().saturating_sub(before);
     Ok(report)
 }
 
@@ -94,7 +107,7 @@ async fn take(
 ) -> Result<(), Error> {
     let known = known(ctx, caller, &lines).await?;
     // An external id that comes twice in a batch: the later line updates, so the batch ends before it.
-    let mut first_in_batch = std::collections::HashSet::new();
+    let mut first_in_batch = HashSet::new();
     let cut = lines.iter().position(|line| {
         let name = (line.request.scope.clone(), line.request.group.clone(), line.request.external_id.clone());
         line.request.external_id.is_some() && !first_in_batch.insert(name)

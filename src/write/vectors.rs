@@ -1,6 +1,12 @@
 //! Memories to vectors: which spaces a memory is in, and what text each space is given.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use crate::{
     domain::{Language, Memory, NamedVector},
@@ -14,6 +20,8 @@ pub struct Vectors {
     pub embedders: Vec<Arc<dyn Embedder>>,
     /// Whether turns of a dialogue get a window vector.
     pub window: bool,
+    /// Microseconds spent in models so far, for reports.
+    pub spent_micros: Arc<AtomicU64>,
 }
 
 /// The space of window vectors beside the space `name`.
@@ -65,7 +73,11 @@ impl Vectors {
                 texts.push(own);
                 places.push((place, card.id.clone()));
             }
-            for ((place, space), vector) in places.into_iter().zip(embedder.embed_passages(&texts).await?) {
+            let started = Instant::now();
+            let embedded = embedder.embed_passages(&texts).await?;
+            let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.spent_micros.fetch_add(micros, Ordering::Relaxed);
+            for ((place, space), vector) in places.into_iter().zip(embedded) {
                 vectors[place].push(NamedVector { space, vector });
             }
         }

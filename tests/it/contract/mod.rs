@@ -22,3 +22,4 @@ mod graph_store;
 mod journal;
 mod sqlite;
 mod token_store;
+mod vector_index;

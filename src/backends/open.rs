@@ -1,0 +1,85 @@
+//! Settings to adapters. `graph.url` and `vectors.url` say which.
+
+use std::{path::Path, sync::Arc};
+
+use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
+use crate::ports::{GraphStore, PortError, SpaceSpec, TokenStore, VectorIndex};
+
+/// A setting that names no adapter, or an adapter that cannot open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The setting is not of a form we know.
+    #[error("config key {key}: {url:?} is not one of {known}")]
+    UnknownUrl {
+        /// The setting.
+        key: &'static str,
+        /// What it says.
+        url: String,
+        /// What it may say.
+        known: &'static str,
+    },
+    /// The adapter's own error.
+    #[error("open {url}: {error}{}", reason(.error))]
+    Port {
+        /// What the setting says.
+        url: String,
+        /// Why.
+        error: PortError,
+    },
+}
+
+/// The stores behind `graph.url`.
+pub struct Graph {
+    /// Memories and their edges.
+    pub store: Arc<dyn GraphStore>,
+    /// Bearer tokens.
+    pub tokens: Arc<dyn TokenStore>,
+}
+
+/// The index behind `vectors.url`.
+pub struct Index {
+    /// The index.
+    pub index: Arc<dyn VectorIndex>,
+    /// Whether it is empty by design, so that it is filled from the graph at each start.
+    pub volatile: bool,
+}
+
+/// Whether to use what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenIndex {
+    /// Use it.
+    Existing,
+    /// Remove it and start empty.
+    Anew,
+}
+
+/// Opens the graph store; `sqlite:PATH` is relative to `dir`.
+pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known: "sqlite:PATH" });
+    };
+    let opened = SqliteStore::open(dir.join(path)).await;
+    let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
+    Ok(Graph { store: store.clone(), tokens: store })
+}
+
+/// Opens the vector index; `edge:PATH` is relative to `dir`.
+pub async fn open_index(url: &str, dir: &Path, spaces: &[SpaceSpec], how: OpenIndex) -> Result<Index, OpenError> {
+    if url == "memory:" {
+        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true });
+    }
+    let Some(path) = url.strip_prefix("edge:") else {
+        return Err(OpenError::UnknownUrl { key: "vectors.url", url: url.to_owned(), known: "edge:PATH, memory:" });
+    };
+    let opened = match how {
+        OpenIndex::Existing => EdgeIndex::open(&dir.join(path), spaces).await,
+        OpenIndex::Anew => EdgeIndex::recreate(&dir.join(path), spaces).await,
+    };
+    let index = opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?;
+    Ok(Index { index: Arc::new(index), volatile: false })
+}
+
+/// Adapters explain what to do in their source; the operator reads it, clients never do.
+fn reason(error: &PortError) -> String {
+    error.source.as_ref().map(|source| format!(": {source}")).unwrap_or_default()
+}

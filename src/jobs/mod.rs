@@ -1,0 +1,26 @@
+//! Background work and the tools of the keeper.
+//!
+//! `drain` carries the outbox to the vector index and is the only writer of it; `doctor` compares both stores; `reindex`
+//! builds the index anew. They know ports and domain only. To add a job: a file here, idempotent, with its own settings.
+
+use async_trait::async_trait;
+
+use crate::{
+    domain::{Memory, NamedVector},
+    ports::PortError,
+};
+
+mod doctor;
+mod drain;
+mod reindex;
+
+pub use doctor::{DoctorReport, doctor};
+pub use drain::{Drain, DrainSettings, Report};
+pub use reindex::{reindex, reindex_was_interrupted};
+
+/// Makes the vectors of stored memories again; the write room knows how.
+#[async_trait]
+pub trait Revector: Send + Sync {
+    /// The vectors of each of `memories`, in their order; none for a memory that has no point.
+    async fn vectors_of(&self, memories: &[Memory]) -> Result<Vec<Vec<NamedVector>>, PortError>;
+}

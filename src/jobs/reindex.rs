@@ -1,0 +1,61 @@
+//! Builds the vector index anew from the graph store.
+//!
+//! A mark in the graph store says that it is not finished; start-up looks for it, since half an index answers like a
+//! whole one.
+
+use super::{
+    Drain, Revector,
+    doctor::{must_have_point, upserts},
+};
+use crate::{
+    domain::{MemoryId, Visibility},
+    ports::{GraphStore, PortError, VectorIndex},
+};
+
+/// Memories embedded and written together.
+const PAGE: usize = 256;
+/// Key of the mark in the graph store's settings.
+const MARK: &str = "reindex";
+
+/// Empties the index and fills it from every memory that recall can look for; how many that were. `progress` is told
+/// memories done and in all. Other writers of the index wait; their rows stay in the outbox and follow.
+pub async fn reindex(
+    graph: &dyn GraphStore,
+    index: &dyn VectorIndex,
+    drain: &Drain,
+    revector: &dyn Revector,
+    mut progress: impl FnMut(usize, usize) + Send,
+) -> Result<usize, PortError> {
+    let everything = Visibility::system("reindex");
+    let total = graph.counts(&everything).await?.memories;
+    graph.set_meta(MARK, "running").await?;
+    let mut written = 0;
+    {
+        let mut lock = drain.exclusive().await;
+        // Rows written before a change of models hold vectors that the index now refuses; the pages have what they did.
+        lock.clear().await?;
+        let mut done = 0;
+        let mut after: Option<MemoryId> = None;
+        loop {
+            let mut page = graph.page(after, PAGE, &everything).await?;
+            let Some(last) = page.last().map(|memory| memory.id) else { break };
+            after = Some(last);
+            done += page.len();
+            page.retain(must_have_point);
+            let ops = upserts(revector, &page).await?;
+            written += ops.len();
+            lock.apply(ops).await?;
+            progress(done.min(total), total);
+        }
+    }
+    index.flush().await?;
+    graph.set_meta(MARK, "done").await?;
+    drain.catch_up().await?;
+    index.optimize().await?;
+    Ok(written)
+}
+
+/// Whether a reindex began and did not end: the index is not to be trusted before another one.
+pub async fn reindex_was_interrupted(graph: &dyn GraphStore) -> Result<bool, PortError> {
+    Ok(graph.meta(MARK).await?.as_deref() == Some("running"))
+}

@@ -1,0 +1,124 @@
+//! The real binary as a child process, on a data folder of its own, with the hashing embedder.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// Settings of a test service: no model weights.
+const CONFIG: &str = r#"
+[[models.embedders]]
+name = "hashing"
+kind = "hashing"
+"#;
+
+/// A data folder and the settings to use it with.
+pub struct Home {
+    dir: tempfile::TempDir,
+}
+
+/// A running `recollect serve`. Killed with -9 when dropped.
+pub struct Served {
+    child: Child,
+    pub url: String,
+    token: String,
+    client: reqwest::Client,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        std::fs::write(dir.path().join("config.toml"), CONFIG).expect("config written");
+        Self { dir }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recollect"));
+        command.arg("--config").arg(self.dir.path().join("config.toml")).arg("--data").arg(self.data()).args(args);
+        command.env_remove("RECOLLECT_TOKEN");
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the binary runs")
+    }
+
+    /// Runs a command that must succeed and print JSON.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let output = self.run(&[args, &["--json"]].concat());
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        serde_json::from_slice(&output.stdout).expect("JSON on standard output")
+    }
+
+    /// Starts `recollect serve` and waits until it says where.
+    pub fn serve(&self, args: &[&str]) -> Served {
+        let mut child = self
+            .command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let first = lines.next().expect("a first line").expect("text");
+        let url = first.split_whitespace().last().expect("the address").trim_end_matches('/').to_owned();
+        // Keep reading, or the service would block on a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let tokens = std::fs::read_to_string(self.data().join("tokens.json")).expect("tokens.json");
+        let tokens: Value = serde_json::from_str(&tokens).expect("JSON");
+        let token = tokens["agent"].as_str().expect("an agent token").to_owned();
+        let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("client");
+        Served { child, url, token, client }
+    }
+}
+
+impl Served {
+    /// Calls a tool: what it answers, or `None` if the service did not answer.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
+        let answer = self
+            .client
+            .post(format!("{}/mcp", self.url))
+            .bearer_auth(&self.token)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25")
+            .json(&body)
+            .send()
+            .await
+            .ok()?;
+        let answer: Value = answer.json().await.ok()?;
+        let result = answer["result"].clone();
+        assert!(result["isError"] != true && result.is_object(), "{tool}: {answer}");
+        Some(result["structuredContent"].clone())
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills the process as a power cut would.
+    pub fn kill(mut self) {
+        self.child.kill().expect("kill -9");
+        self.child.wait().expect("ended");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
