@@ -52,11 +52,12 @@ pub struct NeighbourhoodQuery {
     pub depth: u32,
     /// At most this many memories, the seeds included; nearer hops first.
     pub max_nodes: usize,
-    /// Kinds of edges to follow; `About` and `Mentions` stand for going over a shared concept.
+    /// Kinds of edges to follow; `About` and `Mentions` stand for going over a shared concept. With `SameSession`, the
+    /// three turns on either side of a seed are one hop away.
     pub edges: Vec<EdgeKind>,
     /// Way along directed edges.
     pub direction: Direction,
-    /// Mentioned-only concepts named by more memories than this are not crossed; their `About` side always is.
+    /// A concept named by more visible memories than this is crossed only to the memories that are about it.
     pub max_concept_uses: usize,
     /// Memories must match this.
     pub filter: Filter,

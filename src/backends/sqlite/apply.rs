@@ -398,7 +398,7 @@ fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), 
 fn put_outbox(transaction: &Transaction<'_>, op: IndexOp) -> Result<(), SqliteError> {
     let id = match &op {
         IndexOp::Upsert(point) => point.id,
-        IndexOp::Retire { id, .. } => *id,
+        IndexOp::Retire { id, .. } | IndexOp::SetPayload { id, .. } => *id,
         IndexOp::Delete { id } => {
             transaction.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([id.0.as_bytes()])?;
             *id

@@ -269,7 +269,7 @@ pub(super) fn pack(mut op: IndexOp) -> Result<(String, Option<Vec<u8>>), SqliteE
             }
             Some(packed)
         }
-        IndexOp::Retire { .. } | IndexOp::Delete { .. } => None,
+        IndexOp::Retire { .. } | IndexOp::SetPayload { .. } | IndexOp::Delete { .. } => None,
     };
     let op = serde_json::to_string(&op).map_err(|_| SqliteError::Unwritable("index operation"))?;
     Ok((op, numbers))
