@@ -64,7 +64,7 @@ pub(super) async fn items(
                 Profile::Agent => rank(&signals, &settings.rank),
             };
             let why = why(evidence, &signals, coverage(memory, order.terms));
-            let weak = why.semantic.max(why.window).unwrap_or(0.0) < settings.weak_similarity
+            let weak = why.semantic.into_iter().chain(why.window).fold(0.0, f32::max) < settings.weak_similarity
                 && why.coverage < settings.weak_coverage
                 && why.activation.unwrap_or(0.0) < settings.weak_similarity;
             Some(item(memory, score, weak, why))

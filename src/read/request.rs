@@ -36,10 +36,10 @@ pub struct RecallRequest {
     /// How many memories at most. Default 5.
     pub limit: Option<i64>,
     /// Only these layers.
-    #[schemars(inner(extend("enum" = crate::domain::Kind::NAMES)))]
+    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::Kind::NAMES}))]
     pub kinds: Vec<String>,
     /// Only these types.
-    #[schemars(inner(extend("enum" = crate::domain::MemoryType::NAMES)))]
+    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::MemoryType::NAMES}))]
     pub types: Vec<String>,
     /// Only memories with one of these tags.
     pub tags: Vec<String>,
@@ -208,7 +208,7 @@ pub struct AssociateRequest {
     /// How many memories at most. Default 10.
     pub limit: Option<i64>,
     /// Only these edges. Default all.
-    #[schemars(inner(extend("enum" = crate::domain::EdgeKind::NAMES)))]
+    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::EdgeKind::NAMES}))]
     pub edges: Vec<String>,
     /// Along directed edges: out, in or both (default).
     #[schemars(extend("enum" = ["out", "in", "both"]))]
