@@ -2,7 +2,12 @@
 //!
 //! To add a metric: a name here and a row in [`TABLE`]; `/metrics` shows both.
 
-use std::{io, sync::OnceLock, thread, time::Duration};
+use std::{
+    io::{self, IsTerminal},
+    sync::OnceLock,
+    thread,
+    time::Duration,
+};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, util::SubscriberInitExt};
@@ -44,7 +49,8 @@ pub fn init(log: &Log) -> Result<(), ConfigError> {
         .map_err(|error| ConfigError::Key(format!("log.level: {error}")))?
         // Below `warn`, rmcp logs whole messages: memory text.
         .add_directive("rmcp=warn".parse().expect("a filter directive"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let lines =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(io::stderr().is_terminal()).with_writer(io::stderr);
     let started = match log.format {
         LogFormat::Text => lines.finish().try_init(),
         LogFormat::Json => lines.json().flatten_event(true).finish().try_init(),
