@@ -17,8 +17,7 @@ pub fn time(field: &str, text: &str) -> Result<Timestamp, Error> {
     }
     // `DateTime` also accepts a date alone. An offset that made the first parse fail must not be dropped silently here.
     text.parse::<civil::DateTime>()
-        .and_then(|local| local.to_zoned(TimeZone::UTC))
-        .map(|zoned| zoned.timestamp())
+        .and_then(|local| TimeZone::UTC.to_timestamp(local))
         .map_err(|_| Error::bad_input(field, "not a date or time").advise("write it as 2026-11-30 or 2026-11-30T10:00:00Z"))
 }
 
