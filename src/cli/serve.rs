@@ -55,7 +55,7 @@ pub(super) async fn serve(ctx: Context, args: ServeArgs) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
     greet(&url, &config.data.dir);
-    let state = http::AppState::new(opened.service.clone(), &config.server, address, metrics, stop.clone());
+    let state = http::AppState::new(opened.service.clone(), &config.server, address, metrics);
     http::serve(listener, http::router(state), stop, Duration::from_secs(config.server.shutdown_secs)).await?;
     opened.close().await
 }

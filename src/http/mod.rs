@@ -39,20 +39,13 @@ pub struct AppState {
     metrics: PrometheusHandle,
     guard: Arc<Guard>,
     max_body_bytes: usize,
-    stop: CancellationToken,
 }
 
 impl AppState {
-    /// A state for a server that listens on `address`; `stop` ends long answers when the server stops.
-    pub fn new(
-        service: Arc<Service>,
-        config: &config::Server,
-        address: SocketAddr,
-        metrics: PrometheusHandle,
-        stop: CancellationToken,
-    ) -> Self {
+    /// A state for a server that listens on `address`.
+    pub fn new(service: Arc<Service>, config: &config::Server, address: SocketAddr, metrics: PrometheusHandle) -> Self {
         let guard = Arc::new(Guard::new(address, &config.allowed_hosts, &config.allowed_origins));
-        Self { service, metrics, guard, max_body_bytes: config.max_body_bytes, stop }
+        Self { service, metrics, guard, max_body_bytes: config.max_body_bytes }
     }
 }
 
@@ -60,7 +53,7 @@ impl AppState {
 pub fn router(state: AppState) -> Router {
     let ids = state.service.clone();
     let mcp = Router::new()
-        .route_service("/mcp", mcp::http(state.service.clone(), state.max_body_bytes, state.stop.clone()))
+        .route_service("/mcp", mcp::http(state.service.clone(), state.max_body_bytes))
         .layer(from_fn_with_state(state.clone(), body::check))
         .layer(from_fn_with_state(state.clone(), bearer::require));
     let checked = Router::new()

@@ -21,7 +21,6 @@ use rmcp::{
         },
     },
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::{domain::Caller, service::Service};
 pub use bridge::{BridgeError, bridge};
@@ -33,14 +32,12 @@ pub use tools::tool_listing;
 pub fn http(
     service: Arc<Service>,
     max_body_bytes: usize,
-    stop: CancellationToken,
 ) -> StreamableHttpService<impl rmcp::ServerHandler, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(max_body_bytes)
-        .disable_allowed_hosts()
-        .with_cancellation_token(stop);
+        .disable_allowed_hosts();
     let server = Server::new(service, CallerOf::Request);
     StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }

@@ -27,7 +27,11 @@ fn flat<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     simplify(&mut schema);
     match schema {
-        Value::Object(fields) => fields,
+        Value::Object(mut fields) => {
+            // The tool's own description says it better.
+            fields.remove("description");
+            fields
+        }
         // `true`, the schema of anything; no request or reply is one.
         _ => Map::new(),
     }

@@ -24,7 +24,7 @@ enum Effect {
     Reads,
     /// Adds; nothing is lost.
     Adds,
-    /// May remove; twice is the same as once.
+    /// May remove or weaken.
     Removes,
 }
 
@@ -138,7 +138,7 @@ fn listed(row: &Row) -> Tool {
     let annotations = ToolAnnotations::with_title(row.title)
         .read_only(reads)
         .destructive(row.effect == Effect::Removes)
-        .idempotent(reads || row.effect == Effect::Removes)
+        .idempotent(reads)
         // The memory is a closed world: no tool reaches anything else.
         .open_world(false);
     Tool::new(row.name, row.description, (row.input)(row.required))

@@ -18,8 +18,8 @@ pub use associate::associate;
 pub use get::get;
 pub use recall::recall;
 pub use request::{
-    AssociateReply, AssociateRequest, AssociatedItem, Degraded, GetReply, GetRequest, MemoryRecord, Mode, PathStep,
-    RecallItem, RecallReply, RecallRequest, Seed, Subgraph, SubgraphEdge, SubgraphNode, Understood, Why,
+    AssociateReply, AssociateRequest, AssociatedItem, Degraded, EventRecord, GetReply, GetRequest, MemoryRecord, Mode,
+    PathStep, RecallItem, RecallReply, RecallRequest, Seed, Subgraph, SubgraphEdge, SubgraphNode, Understood, Why,
 };
 pub use settings::{Profile, ReadSettings};
 

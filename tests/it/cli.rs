@@ -133,7 +133,7 @@ async fn commands_work_beside_a_running_service_or_say_what_to_do() {
     // Tokens need no lock, and a revoked one stops working at once.
     let made = home.json(&["token", "create", "--principal", "kai", "--kind", "service", "--rights", "memory:read"]);
     let (token, token_id) = (made["token"].as_str().expect("a token"), made["id"].as_str().expect("an id"));
-    let url = served.url.as_str();
+    let url = &served.url.clone();
     let recall = || home.run(&["recall", "lighthouse", "--url", url, "--token", token, "--json"]);
     let first = recall();
     assert!(first.status.success(), "{first:?}");

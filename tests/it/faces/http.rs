@@ -8,6 +8,7 @@ use recollect::{
 };
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::{Notify, Semaphore};
 
 use crate::support::app::App;
 
@@ -170,7 +171,8 @@ async fn every_refusal_is_json_with_a_code() {
     let response =
         mcp().header("accept", both).header("content-type", "text/plain").body(STORE).send().await.expect("an answer");
     coded(response, 415, "BAD_USER_INPUT").await;
-    let response = ann.post().header("mcp-protocol-version", "1999-01-01").body(STORE).send().await.expect("an answer");
+    let json = mcp().header("accept", both).header("content-type", "application/json");
+    let response = json.header("mcp-protocol-version", "1999-01-01").body(STORE).send().await.expect("an answer");
     coded(response, 400, "BAD_USER_INPUT").await;
     assert_eq!(app.counts().await.memories, 0);
 }
@@ -291,6 +293,57 @@ async fn a_fault_of_ours_is_internal_and_the_next_call_works() {
     assert!(text.starts_with("INTERNAL: Internal fault.") && !text.contains("walrus"), "{text}");
     assert_eq!(app.counts().await.memories, 0);
     ann.store(json!({"content": "the seal"})).await;
+}
+
+/// Embeds passages only while the gate is open; says when it is reached.
+struct Gated {
+    inner: Arc<dyn Embedder>,
+    reached: Arc<Notify>,
+    gate: Arc<Semaphore>,
+}
+
+#[async_trait::async_trait]
+impl Embedder for Gated {
+    fn card(&self) -> &ModelCard {
+        self.inner.card()
+    }
+    async fn embed_passages(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, PortError> {
+        self.reached.notify_one();
+        let _pass = self.gate.acquire().await.expect("never closed");
+        self.inner.embed_passages(texts).await
+    }
+    async fn embed_query(&self, text: &str) -> Result<Vec<f32>, PortError> {
+        self.inner.embed_query(text).await
+    }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_requests_under_way_but_not_for_ever() {
+    for opens in [true, false] {
+        let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+        let mut app = App::start_with(|parts| {
+            for embedder in &mut parts.embedders {
+                let (reached, gate) = (reached.clone(), gate.clone());
+                *embedder = Arc::new(Gated { inner: embedder.clone(), reached, gate });
+            }
+        })
+        .await;
+        let ann = app.client("ann", &[], &[]).await;
+        let under_way = tokio::spawn(ann.post().body(STORE).send());
+        reached.notified().await;
+        app.stop.cancel();
+        if opens {
+            gate.add_permits(1);
+        }
+        (&mut app.served).await.expect("no panic").expect("served to the end");
+        if opens {
+            let answer: Value = under_way.await.expect("no panic").expect("an answer").json().await.expect("JSON");
+            assert_eq!(answer["result"]["structuredContent"]["outcome"], "stored", "{answer}");
+        } else {
+            under_way.abort();
+        }
+        assert!(reqwest::get(format!("{}/healthz", app.url)).await.is_err(), "the door is closed");
+    }
 }
 
 /// Answers for some tokens as a broken store would.

@@ -178,12 +178,13 @@ async fn ids_of_others_are_answered_as_unknown_ones_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn what_others_may_read_only_its_owner_forgets() {
+async fn what_everyone_reads_is_forgotten_only_with_the_right_to_write_there() {
     let world = world().await;
     let of_alice = world.stored.iter().find(|stored| stored.mark == "mark_alice_global").expect("stored");
-    let refused = world.clients["carol"].failed("memory_forget", json!({"ids": [of_alice.id]})).await;
-    assert!(refused.starts_with("FORBIDDEN: "), "{refused}");
-    world.clients["carol"].ok("memory_get", json!({"ids": [of_alice.id]})).await;
+    let dave = world.app.client("dave", &[], &[]).await;
+    let refused = dave.failed("memory_forget", json!({"ids": [of_alice.id]})).await;
+    assert!(refused.starts_with("FORBIDDEN: The token lacks the right memory:global."), "{refused}");
+    dave.ok("memory_get", json!({"ids": [of_alice.id]})).await;
     assert_eq!(world.clients["alice"].ok("memory_forget", json!({"ids": [of_alice.id]})).await["forgotten"], 1);
 }
 

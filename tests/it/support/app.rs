@@ -16,6 +16,7 @@ use recollect::{
     write::spaces,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::FixedClock;
@@ -38,7 +39,10 @@ pub struct App {
     pub url: String,
     pub parts: Parts,
     pub service: Arc<Service>,
-    stop: CancellationToken,
+    /// Stops the server; requests under way have a second.
+    pub stop: CancellationToken,
+    pub served: JoinHandle<std::io::Result<()>>,
+    drain: JoinHandle<()>,
     _dir: tempfile::TempDir,
 }
 
@@ -69,16 +73,15 @@ impl App {
             drain: drain.clone(),
         };
         change(&mut parts);
-        let stop = CancellationToken::new();
-        let (drained, served) = (stop.clone(), stop.clone());
-        tokio::spawn(async move { drain.run(drained).await });
+        let drain = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
         let service = Arc::new(Service::new(parts.clone(), config.read.clone(), config.write.clone()));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let metrics = telemetry::metrics_handle().expect("the only recorder");
-        let state = http::AppState::new(service.clone(), &config.server, address, metrics, stop.clone());
-        tokio::spawn(http::serve(listener, http::router(state), served, Duration::from_secs(1)));
-        Self { url: format!("http://{address}"), parts, service, stop, _dir: dir }
+        let router = http::router(http::AppState::new(service.clone(), &config.server, address, metrics));
+        let stop = CancellationToken::new();
+        let served = tokio::spawn(http::serve(listener, router, stop.clone(), Duration::from_secs(1)));
+        Self { url: format!("http://{address}"), parts, service, stop, served, drain, _dir: dir }
     }
 
     /// A client for a new principal that reads, writes and forgets, and holds `more`.
@@ -101,6 +104,7 @@ impl App {
 impl Drop for App {
     fn drop(&mut self) {
         self.stop.cancel();
+        self.drain.abort();
     }
 }
 
