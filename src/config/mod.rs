@@ -146,6 +146,9 @@ impl Config {
         if config.models.runtime.as_os_str().is_empty() {
             config.models.runtime = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from).unwrap_or_default();
         }
+        if config.models.runtime.as_os_str().is_empty() {
+            config.models.runtime = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from).unwrap_or_default();
+        }
         config.check()?;
         Ok(config)
     }

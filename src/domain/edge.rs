@@ -55,6 +55,11 @@ pub enum Direction {
     Both,
 }
 
+impl Edge {
+    /// The reason of an edge that was made for similarity alone, not because somebody said so.
+    pub const SIMILAR: &str = "similar";
+}
+
 /// One edge. Its key is `(from, kind, to)`: writing it again replaces weight and reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edge {

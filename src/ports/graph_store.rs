@@ -170,6 +170,8 @@ pub trait GraphStore: Send + Sync {
 
     /// Up to `limit` visible memories above `after` by id, ascending.
     async fn page(&self, after: Option<MemoryId>, limit: usize, visibility: &Visibility) -> Result<Vec<Memory>, PortError>;
+    /// Number of visible memories of any status; cheap enough for each read.
+    async fn total_memories(&self, visibility: &Visibility) -> Result<usize, PortError>;
     /// Numbers of visible records.
     async fn counts(&self, visibility: &Visibility) -> Result<StoreCounts, PortError>;
 

@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 4;
 /// Ids to start from at most.
 const MAX_IDS: usize = 20;
 
-/// Walks the graph from what answers the query, or from the given memories. Seeds are not among the items.
+/// Walks the graph from what answers the query, or from the given memories, which are not among the items.
 pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
     let started = Instant::now();
     crate::write::require(caller, Right::MemoryRead)?;
@@ -54,7 +54,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
     let (found, mut evidence, seeds) = match (request.query, ids.is_empty()) {
         (Some(query), true) => {
             let query = input::text("query", query, ctx.settings.max_query_bytes)?;
-            let arms = Arms { semantic: true, keyword: true, recent: false };
+            let arms = Arms { semantic: true, keyword: true, concepts: true, recent: false };
             let found = candidates(ctx, &query, arms, &filter, &visibility, deadline).await;
             let evidence = fused(ctx, Mode::Hybrid, &found);
             let seeds = seeds(&evidence, ctx.settings.activation.seeds);
@@ -73,6 +73,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         direction,
         filter: &filter,
         visibility: &visibility,
+        total: found.total,
         deadline,
     };
     let expanded = expand(ctx, &found.queries, &expansion).await;
@@ -84,8 +85,9 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         entry.relevance = ctx.settings.activation.gain * reached.activation + entry.relevance;
         entry.activation = Some(reached.activation);
     }
-    for (seed, _) in &seeds {
-        evidence.remove(seed);
+    // A seed that was asked for is no answer; one that the query found is, if another seed leads to it.
+    for id in &ids {
+        evidence.remove(id);
     }
     let order = Order { terms: &found.terms, as_of, now, limit, min_score: None };
     let items = items(ctx, evidence, &order, &visibility).await?;
@@ -121,7 +123,7 @@ async fn from_memories<'a>(
     if ids.iter().any(|id| !memories.iter().any(|memory| memory.id == *id)) {
         return Err(Error::not_found("ids"));
     }
-    Ok(Candidates::default())
+    Ok(Candidates { total: ctx.graph.total_memories(visibility).await?, ..Candidates::default() })
 }
 
 async fn subgraph(

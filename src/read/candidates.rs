@@ -6,37 +6,56 @@ use tokio::time::Instant;
 
 use super::{Degraded, ReadContext};
 use crate::{
-    domain::{Filter, Language, MemoryId, Visibility},
-    ports::{Embedder, KeywordQuery, PortError, Scored, VectorQuery},
+    domain::{ConceptKey, EdgeKind, Filter, Language, MemoryId, Visibility},
+    ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
+    scoring::rarity,
     text,
     write::window_space,
 };
+
+/// Words of the longest subject that is looked up in a query.
+const LABEL_WORDS: usize = 7;
+/// Memories about one subject that a query brings in at most.
+const MEMBERS: usize = 64;
 
 /// A query in one vector space, and the memories it speaks for there.
 pub(super) struct QueryVector<'a> {
     pub embedder: &'a dyn Embedder,
     pub vector: Vec<f32>,
-    /// Only memories in this language; the others are another space's.
-    pub language: Option<Language>,
+    /// The last line of a query of several lines: what a pasted conversation asks in the end.
+    pub ask: Option<Vec<f32>>,
+    /// Memories in this language; those in the other are another query's.
+    pub language: Language,
+    /// Added to raw cosines.
+    pub shift: f32,
 }
 
 impl QueryVector<'_> {
     /// Raw cosine with a query to the scale on which strangers are 0 and answers 1; not clamped, so order is kept.
     pub fn calibrated(&self, cosine: f32) -> f32 {
         let calibration = self.embedder.card().calibration;
-        (cosine - calibration.query_strangers) / (calibration.query_answers - calibration.query_strangers)
+        (cosine + self.shift - calibration.query_strangers) / (calibration.query_answers - calibration.query_strangers)
     }
 }
 
-/// What each arm found, best first. Semantic and window scores are calibrated, keyword scores are BM25.
+/// A concept that the query names.
+pub(super) struct Named {
+    pub rarity: f32,
+    pub memories: Vec<MemoryId>,
+}
+
+/// What each arm found, best first. Semantic scores are calibrated, keyword scores are BM25.
 #[derive(Default)]
 pub(super) struct Candidates<'a> {
     pub terms: Vec<String>,
     pub queries: Vec<QueryVector<'a>>,
+    /// The better of the memory's own vector and its vector with the turn before it.
     pub semantic: Vec<Scored>,
-    pub window: Vec<Scored>,
     pub keyword: Vec<Scored>,
+    pub concepts: Vec<Named>,
     pub recent: Vec<Scored>,
+    /// Memories that the caller sees.
+    pub total: usize,
     pub degraded: Vec<Degraded>,
 }
 
@@ -45,6 +64,7 @@ pub(super) struct Candidates<'a> {
 pub(super) struct Arms {
     pub semantic: bool,
     pub keyword: bool,
+    pub concepts: bool,
     pub recent: bool,
 }
 
@@ -60,12 +80,11 @@ pub(super) async fn candidates<'a>(
     let terms = text::query_terms(query);
     let semantic = async {
         if !arms.semantic {
-            return Ok((Vec::new(), Vec::new(), Vec::new()));
+            return Ok((Vec::new(), Vec::new()));
         }
         let queries = query_vectors(ctx, query).await?;
-        let own = search(ctx, &queries, |name| name.to_owned(), filter, limit, visibility).await?;
-        let window = search(ctx, &queries, window_space, filter, limit, visibility).await?;
-        Ok((queries, own, window))
+        let hits = search(ctx, &queries, filter, limit, visibility).await?;
+        Ok((queries, hits))
     };
     let keyword = async {
         if !arms.keyword {
@@ -74,31 +93,67 @@ pub(super) async fn candidates<'a>(
         let query = KeywordQuery { terms: terms.clone(), all: false, filter: filter.clone(), limit };
         ctx.graph.keyword(&query, visibility).await
     };
+    let concepts = async {
+        let total = ctx.graph.total_memories(visibility).await?;
+        let named = if arms.concepts { named(ctx, query, total, filter, visibility).await? } else { Vec::new() };
+        Ok((total, named))
+    };
     let recent = async {
         if !arms.recent {
             return Ok(Vec::new());
         }
         ctx.graph.recent(filter, limit, visibility).await
     };
-    let (semantic, keyword, recent) = tokio::join!(
+    let (semantic, keyword, concepts, recent) = tokio::join!(
         by_deadline(deadline, "semantic", semantic),
         by_deadline(deadline, "keyword", keyword),
+        by_deadline(deadline, "concepts", concepts),
         by_deadline(deadline, "recent", recent),
     );
     let mut found = Candidates { terms: terms.clone(), ..Candidates::default() };
-    match semantic {
-        Ok((queries, own, window)) => (found.queries, found.semantic, found.window) = (queries, own, window),
-        Err(missing) => found.degraded.push(missing),
-    }
-    match keyword {
-        Ok(hits) => found.keyword = hits,
-        Err(missing) => found.degraded.push(missing),
-    }
-    match recent {
-        Ok(hits) => found.recent = hits,
-        Err(missing) => found.degraded.push(missing),
-    }
+    let degraded = &mut found.degraded;
+    (found.queries, found.semantic) = or_missing(semantic, degraded);
+    found.keyword = or_missing(keyword, degraded);
+    (found.total, found.concepts) = or_missing(concepts, degraded);
+    found.recent = or_missing(recent, degraded);
     found
+}
+
+fn or_missing<T: Default>(answer: Result<T, Degraded>, degraded: &mut Vec<Degraded>) -> T {
+    answer.unwrap_or_else(|missing| {
+        degraded.push(missing);
+        T::default()
+    })
+}
+
+/// The subjects that the query names, and the memories about them.
+async fn named(
+    ctx: &ReadContext,
+    query: &str,
+    total: usize,
+    filter: &Filter,
+    visibility: &Visibility,
+) -> Result<Vec<Named>, PortError> {
+    let candidates = text::label_candidates(query, LABEL_WORDS);
+    let keys: Vec<ConceptKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
+    let known: HashMap<ConceptKey, ConceptUse> = ctx
+        .graph
+        .concepts(&keys, visibility)
+        .await?
+        .into_iter()
+        .filter(|used| used.about > 0)
+        .map(|used| (used.concept.key.clone(), used))
+        .collect();
+    let mut named = Vec::new();
+    for key in text::longest_matches(&candidates, |key| known.contains_key(key)) {
+        let members = ctx.graph.memories_of_concept(&key, MEMBERS, visibility).await?;
+        let about: Vec<MemoryId> =
+            members.into_iter().filter(|(_, kind)| *kind == EdgeKind::About).map(|(id, _)| id).collect();
+        let about = ctx.graph.memories(&about, filter.as_of, visibility).await?;
+        let memories = about.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect();
+        named.push(Named { rarity: rarity(known[&key].uses, total), memories });
+    }
+    Ok(named)
 }
 
 /// Runs `work` until `deadline`; a failure or a delay becomes a line of `degraded`, and a log line.
@@ -118,46 +173,65 @@ pub(super) async fn by_deadline<T>(
     Err(Degraded { part: part.to_owned(), reason })
 }
 
-/// A query in the language of a specialised space searches that space for memories in the language and the first space
-/// for the others; any other query searches the first space for all.
+/// One query vector for each language that memories can be in: a query in the language of a specialised space searches
+/// that space for the memories in the language; everything else is searched for in the first space.
 async fn query_vectors<'a>(ctx: &'a ReadContext, query: &str) -> Result<Vec<QueryVector<'a>>, PortError> {
-    let language = text::language(query);
-    let base = &ctx.embedders[0];
-    let special = ctx.embedders[1..].iter().find(|embedder| embedder.card().language == Some(language));
-    let Some(special) = special else {
-        return Ok(vec![QueryVector { embedder: base.as_ref(), vector: base.embed_query(query).await?, language: None }]);
+    let asked = text::language(query);
+    let lines: Vec<&str> = query.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.last().copied().filter(|_| lines.len() > 1);
+    let embed = async |embedder: &'a dyn Embedder| {
+        let ask = match last {
+            Some(line) => Some(embedder.embed_query(line).await?),
+            None => None,
+        };
+        Ok::<_, PortError>((embedder.embed_query(query).await?, ask))
     };
-    let (own, rest) = tokio::try_join!(special.embed_query(query), base.embed_query(query))?;
-    let other = match language {
+    let base = ctx.embedders[0].as_ref();
+    let special = ctx.embedders[1..].iter().map(AsRef::as_ref).find(|it| it.card().language == Some(asked));
+    let (own, other) = match special {
+        Some(special) => tokio::try_join!(embed(special), embed(base))?,
+        None => {
+            let both = embed(base).await?;
+            (both.clone(), both)
+        }
+    };
+    let elsewhere = match asked {
         Language::English => Language::Other,
         Language::Other => Language::English,
     };
+    let shift = ctx.settings.fusion.cross_language;
     Ok(vec![
-        QueryVector { embedder: special.as_ref(), vector: own, language: Some(language) },
-        QueryVector { embedder: base.as_ref(), vector: rest, language: Some(other) },
+        QueryVector { embedder: special.unwrap_or(base), vector: own.0, ask: own.1, language: asked, shift: 0.0 },
+        QueryVector { embedder: base, vector: other.0, ask: other.1, language: elsewhere, shift },
     ])
 }
 
-/// One merged list over the spaces of the query, on the calibrated scale.
+/// One merged list over the spaces of the query, on the calibrated scale; a memory counts by the better of its own vector
+/// and its window vector.
 async fn search(
     ctx: &ReadContext,
     queries: &[QueryVector<'_>],
-    space: impl Fn(&str) -> String,
     filter: &Filter,
     limit: usize,
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, PortError> {
-    let searches = queries.iter().map(|query| {
-        let filter = Filter { language: query.language, ..filter.clone() };
-        let question = VectorQuery { space: space(&query.embedder.card().id), vector: query.vector.clone(), filter, limit };
-        async move {
-            let hits = ctx.index.search(&question, visibility).await?;
-            Ok::<_, PortError>(
-                hits.into_iter().map(|hit| Scored { score: query.calibrated(hit.score), ..hit }).collect::<Vec<_>>(),
-            )
-        }
+    let searches = queries.iter().flat_map(|query| {
+        let own = query.embedder.card().id.clone();
+        [window_space(&own), own].map(|space| {
+            let filter = Filter { language: Some(query.language), ..filter.clone() };
+            let question = VectorQuery { space, vector: query.vector.clone(), filter, limit };
+            async move {
+                let hits = ctx.index.search(&question, visibility).await?;
+                Ok::<_, PortError>(hits.into_iter().map(|hit| Scored { score: query.calibrated(hit.score), ..hit }))
+            }
+        })
     });
-    let mut merged = futures::future::try_join_all(searches).await?.concat();
+    let mut best: HashMap<MemoryId, f32> = HashMap::new();
+    for hit in futures::future::try_join_all(searches).await?.into_iter().flatten() {
+        let known = best.entry(hit.id).or_insert(hit.score);
+        *known = known.max(hit.score);
+    }
+    let mut merged: Vec<Scored> = best.into_iter().map(|(id, score)| Scored { id, score }).collect();
     merged.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
     merged.truncate(limit);
     Ok(merged)

@@ -23,6 +23,8 @@ pub(super) struct Expansion<'a> {
     pub direction: Direction,
     pub filter: &'a Filter,
     pub visibility: &'a Visibility,
+    /// Memories that the caller sees.
+    pub total: usize,
     pub deadline: Instant,
 }
 
@@ -51,14 +53,15 @@ pub(super) const ALL_EDGES: [EdgeKind; 9] = [
 
 pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expansion: &Expansion<'_>) -> Expanded {
     let settings = &ctx.settings;
-    let Expansion { seeds, depth, edges, direction, filter, visibility, deadline } = expansion;
+    let Expansion { seeds, depth, edges, direction, filter, visibility, total, deadline } = expansion;
+    let weights = &settings.activation;
     let query = NeighbourhoodQuery {
         seeds: seeds.iter().map(|(id, _)| *id).collect(),
         depth: *depth,
         max_nodes: settings.max_nodes,
         edges: edges.clone(),
         direction: *direction,
-        max_concept_uses: settings.max_concept_uses,
+        max_concept_uses: weights.max_concept_uses(*total),
         filter: (*filter).clone(),
     };
     let mut expanded = Expanded::default();
@@ -82,20 +85,25 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
             expanded.similarity.entry(*id).or_insert_with(|| query.calibrated(dot(&query.vector, vector)));
         }
     }
-    // The residual of q after a seed p is q - r (q.p) p, so its product with t needs only the three cosines.
-    let residual = settings.activation.residual;
+    // What is left of q after a seed p is q - r (q.p) p; its product with t needs three cosines. Both ends must have a
+    // vector in one space.
     let unanswered = |seed: MemoryId, node: MemoryId| -> Option<f32> {
-        let (query, vectors) = queries.iter().zip(&vectors).find(|(_, vectors)| vectors.contains_key(&node))?;
-        let target = &vectors[&node];
-        let asked = dot(&query.vector, target);
-        let Some(start) = vectors.get(&seed) else { return Some(query.calibrated(asked).clamp(0.0, 1.0)) };
-        let answered = dot(&query.vector, start);
-        let left = (1.0 - residual * (2.0 - residual) * answered * answered).max(1e-6).sqrt();
-        Some(query.calibrated((asked - residual * answered * dot(start, target)) / left).clamp(0.0, 1.0))
+        queries.iter().zip(&vectors).find_map(|(query, vectors)| {
+            let (start, target) = (vectors.get(&seed)?, vectors.get(&node)?);
+            let answered = weights.residual * dot(&query.vector, start) * dot(start, target);
+            let ask = query.ask.as_ref().map_or(0.0, |ask| weights.ask * dot(ask, target));
+            Some(dot(&query.vector, target) - answered + ask)
+        })
     };
-    let walk =
-        Walk { graph: &expanded.neighbourhood, seeds, depth: *depth, direction: *direction, unanswered: &unanswered };
-    expanded.reached = activate(&walk, &settings.activation);
+    let walk = Walk {
+        graph: &expanded.neighbourhood,
+        seeds,
+        depth: *depth,
+        direction: *direction,
+        sessions: edges.contains(&EdgeKind::SameSession),
+        unanswered: &unanswered,
+    };
+    expanded.reached = activate(&walk, weights);
     expanded
 }
 

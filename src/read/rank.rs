@@ -16,9 +16,10 @@ use crate::{
 pub(super) struct Evidence {
     /// Calibrated similarity to the query, not clamped.
     pub semantic: Option<f32>,
-    pub window: Option<f32>,
     /// Scaled keyword score.
     pub keyword: Option<f32>,
+    /// Rarity of what it is about, where the query names that.
+    pub named: Option<f32>,
     pub activation: Option<f32>,
     /// Fused, before it is set in relation to the best.
     pub relevance: f32,
@@ -64,7 +65,7 @@ pub(super) async fn items(
                 Profile::Agent => rank(&signals, &settings.rank),
             };
             let why = why(evidence, &signals, coverage(memory, order.terms));
-            let weak = why.semantic.into_iter().chain(why.window).fold(0.0, f32::max) < settings.weak_similarity
+            let weak = why.semantic.unwrap_or(0.0) < settings.weak_similarity
                 && why.coverage < settings.weak_coverage
                 && why.activation.unwrap_or(0.0) < settings.weak_similarity;
             Some(item(memory, score, weak, why))
@@ -92,8 +93,8 @@ fn why(evidence: Evidence, signals: &Signals, coverage: f32) -> Why {
     let share = |value: Option<f32>| value.map(|value| value.clamp(0.0, 1.0));
     Why {
         semantic: share(evidence.semantic),
-        window: share(evidence.window),
         keyword: share(evidence.keyword),
+        named: share(evidence.named),
         coverage,
         activation: share(evidence.activation),
         relevance: signals.relevance,

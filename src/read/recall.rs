@@ -42,6 +42,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     let arms = Arms {
         semantic: matches!(question.mode, Mode::Hybrid | Mode::Semantic | Mode::Associative),
         keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
+        concepts: matches!(question.mode, Mode::Hybrid | Mode::Associative),
         recent: question.mode == Mode::Recent,
     };
     let (mut found, constraints) = tokio::join!(
@@ -60,6 +61,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         min_score: question.min_score,
     };
     let items = items(ctx, evidence, &order, &visibility).await?;
+    let spaces = spaces(&found);
     let mut degraded = found.degraded;
     let constraints = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
@@ -75,12 +77,19 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         understood: Understood {
             mode: question.mode.to_string(),
             language: text::language(&question.query).to_string(),
-            spaces: found.queries.iter().map(|query| query.embedder.card().id.clone()).collect(),
+            spaces,
             terms: found.terms,
         },
         degraded,
         took_ms: started.elapsed().as_secs_f64() * 1000.0,
     })
+}
+
+/// The vector spaces that were searched, each once.
+fn spaces(found: &Candidates<'_>) -> Vec<String> {
+    let mut spaces: Vec<String> = found.queries.iter().map(|query| query.embedder.card().id.clone()).collect();
+    spaces.dedup();
+    spaces
 }
 
 fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error> {
@@ -117,25 +126,34 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
 /// Evidence for every candidate, with the relevance of the mode.
 pub(super) fn fused(ctx: &ReadContext, mode: Mode, found: &Candidates<'_>) -> HashMap<MemoryId, Evidence> {
     let weights = &ctx.settings.fusion;
-    let (semantic, window, keyword, recent) =
-        (scaled(&found.semantic), scaled(&found.window), scaled(&found.keyword), scaled(&found.recent));
+    let depth = ctx.settings.candidates;
+    let semantic = scaled(&found.semantic, depth, None);
+    // A memory without any of the words has a BM25 score of 0.
+    let keyword = scaled(&found.keyword, depth, Some(0.0));
+    let mut named: HashMap<MemoryId, f32> = HashMap::new();
+    for concept in &found.concepts {
+        for id in &concept.memories {
+            let best = named.entry(*id).or_insert(0.0);
+            *best = best.max(concept.rarity);
+        }
+    }
     let relevance = match mode {
-        Mode::Semantic => fuse(&[(&semantic, 1.0)]),
-        Mode::Keyword => fuse(&[(&keyword, 1.0)]),
-        Mode::Recent => fuse(&[(&recent, 1.0)]),
+        Mode::Semantic => semantic,
+        Mode::Keyword => keyword.clone(),
+        Mode::Recent => scaled(&found.recent, depth, None),
         Mode::Hybrid | Mode::Associative => {
-            fuse(&[(&semantic, weights.semantic), (&window, weights.window), (&keyword, weights.keyword)])
+            fuse(&[(&semantic, 1.0), (&keyword, weights.keyword), (&named, weights.concept)])
         }
     };
     let mut evidence: HashMap<MemoryId, Evidence> = relevance
         .into_iter()
-        .map(|(id, relevance)| (id, Evidence { relevance, keyword: keyword.get(&id).copied(), ..Evidence::default() }))
+        .map(|(id, relevance)| {
+            let (keyword, named) = (keyword.get(&id).copied(), named.get(&id).copied());
+            (id, Evidence { relevance, keyword, named, ..Evidence::default() })
+        })
         .collect();
     for hit in &found.semantic {
         evidence.entry(hit.id).and_modify(|evidence| evidence.semantic = Some(hit.score));
-    }
-    for hit in &found.window {
-        evidence.entry(hit.id).and_modify(|evidence| evidence.window = Some(hit.score));
     }
     evidence
 }
@@ -156,6 +174,7 @@ async fn associate_candidates(
         direction: Direction::Both,
         filter: &question.filter,
         visibility,
+        total: found.total,
         deadline,
     };
     let expanded = expand(ctx, &found.queries, &expansion).await;

@@ -3,10 +3,10 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{EventDetail, Memory, UnknownName};
+use crate::domain::{EdgeKind, EventDetail, Kind, Memory, MemoryType, UnknownName};
 
 crate::domain::names! {
     /// Which arms answer.
@@ -24,6 +24,22 @@ crate::domain::names! {
     }
 }
 
+fn list_of(names: &[&str]) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string", "enum": names}})
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    list_of(Kind::NAMES)
+}
+
+fn types(_: &mut SchemaGenerator) -> Schema {
+    list_of(MemoryType::NAMES)
+}
+
+fn edges(_: &mut SchemaGenerator) -> Schema {
+    list_of(EdgeKind::NAMES)
+}
+
 /// A question to the memory.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -36,10 +52,10 @@ pub struct RecallRequest {
     /// How many memories at most. Default 5.
     pub limit: Option<i64>,
     /// Only these layers.
-    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::Kind::NAMES}))]
+    #[schemars(schema_with = "kinds")]
     pub kinds: Vec<String>,
     /// Only these types.
-    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::MemoryType::NAMES}))]
+    #[schemars(schema_with = "types")]
     pub types: Vec<String>,
     /// Only memories with one of these tags.
     pub tags: Vec<String>,
@@ -102,15 +118,15 @@ pub struct PathStep {
 /// Why a memory was returned. All parts lie between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Why {
-    /// How well it answers by meaning, on the calibrated scale.
+    /// How well it answers by meaning, by itself or with the turn before it, on the calibrated scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantic: Option<f32>,
-    /// The same for the memory together with the turn before it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<f32>,
     /// Keyword score, relative to the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyword: Option<f32>,
+    /// Rarity of what it is about, where the query names that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<f32>,
     /// Share of the query's words that it has.
     pub coverage: f32,
     /// What the graph added, relative to the best.
@@ -208,7 +224,7 @@ pub struct AssociateRequest {
     /// How many memories at most. Default 10.
     pub limit: Option<i64>,
     /// Only these edges. Default all.
-    #[schemars(extend("items" = {"type": "string", "enum": crate::domain::EdgeKind::NAMES}))]
+    #[schemars(schema_with = "edges")]
     pub edges: Vec<String>,
     /// Along directed edges: out, in or both (default).
     #[schemars(extend("enum" = ["out", "in", "both"]))]
@@ -280,7 +296,7 @@ pub struct SubgraphEdge {
 pub struct AssociateReply {
     /// Where the walk started.
     pub seeds: Vec<Seed>,
-    /// Best first, seeds not among them.
+    /// Best first.
     pub items: Vec<AssociatedItem>,
     /// The part of the graph that explains the items.
     pub subgraph: Subgraph,

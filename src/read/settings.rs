@@ -24,7 +24,6 @@ pub struct ReadSettings {
     pub max_limit: usize,
     pub max_query_bytes: usize,
     pub max_nodes: usize,
-    pub max_concept_uses: usize,
     pub profile: Profile,
     pub weak_similarity: f32,
     pub weak_coverage: f32,

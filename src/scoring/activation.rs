@@ -5,7 +5,7 @@
 //! judged against what the seed leaves unanswered (the residual query). A memory takes the largest activation of any path,
 //! not the sum, which drowns in hubs; that best product of weights is also the path that explains it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use petgraph::{
     graph::{DiGraph, NodeIndex},
@@ -27,21 +27,31 @@ pub struct ActivationWeights {
     pub seeds: usize,
     pub gain: f32,
     pub defines: f32,
-    pub described: f32,
-    pub same_subject: f32,
-    pub both_mention: f32,
     pub rarity_floor: f32,
+    pub same_subject: f32,
+    pub described: f32,
+    pub both_mention: f32,
     pub hub_share: f32,
+    pub hub_floor: usize,
     pub same_session: f32,
     pub session_turns: u64,
     pub same_task: f32,
     pub causes: f32,
     pub supersedes: f32,
     pub supplements: f32,
+    pub similar: f32,
     pub derived_from: f32,
     pub further_hop: f32,
     pub residual: f32,
-    pub residual_floor: f32,
+    pub ask: f32,
+    pub pull_floor: f32,
+}
+
+impl ActivationWeights {
+    /// Uses of a concept above which it is a hub among `total` memories.
+    pub fn max_concept_uses(&self, total: usize) -> usize {
+        self.hub_floor.max((self.hub_share * total as f32) as usize)
+    }
 }
 
 /// What a walk needs to know.
@@ -54,7 +64,10 @@ pub struct Walk<'a> {
     pub depth: u32,
     /// Way along directed edges.
     pub direction: Direction,
-    /// Similarity, 0..=1, of a memory to what a seed leaves unanswered of the query; `None` where it is not known.
+    /// Whether turns of a session are reached by their distance.
+    pub sessions: bool,
+    /// Product of a memory (second) with what a seed (first) leaves unanswered of the query, on any scale; `None` where it
+    /// is not known.
     pub unanswered: &'a (dyn Fn(MemoryId, MemoryId) -> Option<f32> + Sync),
 }
 
@@ -76,7 +89,7 @@ pub struct Step {
 /// A memory that activation reached.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Activated {
-    /// Strength of the best path times the pull, 0..=1 times the seed's strength.
+    /// Strength of the seed times the best path times the pull.
     pub activation: f32,
     /// Where that path started.
     pub seed: MemoryId,
@@ -123,11 +136,19 @@ pub fn activate(walk: &Walk<'_>, weights: &ActivationWeights) -> HashMap<MemoryI
             strongest.truncate(FRONTIER);
             frontier = strongest.into_iter().map(|(place, _)| place).collect();
         }
-        for (place, (passed, distance, path)) in best.into_iter().filter(|(place, _)| place != start) {
+        best.remove(start);
+        // Scaled among the neighbours of this seed: what matters is which of them answers best what the seed left open.
+        let left: HashMap<NodeIndex, f32> =
+            best.keys().filter_map(|place| Some((*place, (walk.unanswered)(*seed, graph[*place])?))).collect();
+        let (low, high) =
+            left.values().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+        for (place, (passed, distance, path)) in best {
             let id = graph[place];
-            let pull = (walk.unanswered)(*seed, id)
-                .map_or(1.0, |similarity| weights.residual_floor + (1.0 - weights.residual_floor) * similarity);
-            let activation = strength * passed * pull;
+            let answers = match left.get(&place) {
+                Some(x) if high > low => (x - low) / (high - low),
+                _ => 1.0,
+            };
+            let activation = strength * passed * (weights.pull_floor + (1.0 - weights.pull_floor) * answers);
             if reached.get(&id).is_none_or(|known| activation > known.activation) {
                 reached.insert(id, Activated { activation, seed: *seed, distance, path });
             }
@@ -149,7 +170,7 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
             continue;
         }
         let (Some(from), Some(to)) = (places.get(&edge.from), places.get(&edge.to)) else { continue };
-        let weight = edge.weight * direct(edge.kind, weights);
+        let weight = edge.weight * direct(edge, weights);
         let mut add = |start: NodeIndex, end: NodeIndex, reversed: bool| {
             let (from, to) = if reversed { (edge.to, edge.from) } else { (edge.from, edge.to) };
             graph.add_edge(start, end, Link { weight, steps: vec![Step { from, kind: edge.kind, reversed, to, weight }] });
@@ -161,30 +182,40 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
             add(*to, *from, true);
         }
     }
-    let uses: HashMap<Uuid, usize> =
-        neighbourhood.concepts.iter().map(|used| (used.concept.id.0, used.uses)).collect();
-    let seeds: Vec<Uuid> = walk.seeds.iter().map(|(seed, _)| seed.0).collect();
-    for (concept, edges) in members {
-        let rarity = rarity(uses.get(&concept).copied().unwrap_or(edges.len()), neighbourhood.total_memories);
-        let hub = uses.get(&concept).copied().unwrap_or(edges.len()) as f32
-            > weights.hub_share * neighbourhood.total_memories as f32;
-        // Quadratic only in the seeds; beyond the first hop concepts are left by their subject alone.
-        for out in edges.iter().filter(|edge| seeds.contains(&edge.from) || edge.kind == EdgeKind::Mentions) {
-            for back in edges.iter().filter(|edge| edge.from != out.from) {
+    let total = neighbourhood.total_memories;
+    let seeds: HashSet<Uuid> = walk.seeds.iter().map(|(seed, _)| seed.0).collect();
+    for used in &neighbourhood.concepts {
+        let concept = used.concept.id.0;
+        let Some(edges) = members.get(&concept) else { continue };
+        let hub = used.uses > weights.max_concept_uses(total);
+        let passes = |out: EdgeKind, back: EdgeKind| match (out, back) {
+            (EdgeKind::Mentions, EdgeKind::About) => weights.defines * rarity(used.uses, total).max(weights.rarity_floor),
+            (EdgeKind::About, EdgeKind::About) => weights.same_subject * rarity(used.about, total),
+            (EdgeKind::About, EdgeKind::Mentions) if !hub => weights.described * rarity(used.uses, total),
+            (EdgeKind::Mentions, EdgeKind::Mentions) if !hub => weights.both_mention * rarity(used.uses, total),
+            _ => 0.0,
+        };
+        for out in edges {
+            for back in edges.iter().filter(|back| back.from != out.from) {
+                // Beyond the first hop a concept is left by its subject alone, so that the pairs stay few.
                 if !seeds.contains(&out.from) && back.kind != EdgeKind::About {
                     continue;
                 }
-                let Some(weight) = over_concept(out.kind, back.kind, rarity, hub, weights) else { continue };
+                let weight = passes(out.kind, back.kind) * out.weight * back.weight;
                 let (Some(start), Some(end)) = (places.get(&out.from), places.get(&back.from)) else { continue };
-                let steps = vec![
-                    Step { from: out.from, kind: out.kind, reversed: false, to: concept, weight },
-                    Step { from: concept, kind: back.kind, reversed: true, to: back.from, weight: 1.0 },
-                ];
-                graph.add_edge(*start, *end, Link { weight: weight * out.weight * back.weight, steps });
+                if weight > 0.0 {
+                    let steps = vec![
+                        Step { from: out.from, kind: out.kind, reversed: false, to: concept, weight },
+                        Step { from: concept, kind: back.kind, reversed: true, to: back.from, weight: 1.0 },
+                    ];
+                    graph.add_edge(*start, *end, Link { weight, steps });
+                }
             }
         }
     }
-    session_links(walk, weights, &mut graph, &places);
+    if walk.sessions {
+        session_links(walk, weights, &mut graph, &places);
+    }
     graph
 }
 
@@ -211,17 +242,21 @@ fn session_links(
             let (Some(start), Some(end)) = (places.get(&seed.0), places.get(&other.0)) else { continue };
             let weight = weights.same_session / turns as f32;
             let reversed = other_position > position;
+            if walk.direction == if reversed { Direction::Out } else { Direction::In } {
+                continue;
+            }
             let steps = vec![Step { from: seed.0, kind: EdgeKind::SameSession, reversed, to: other.0, weight }];
             graph.add_edge(*start, *end, Link { weight, steps });
         }
     }
 }
 
-fn direct(kind: EdgeKind, weights: &ActivationWeights) -> f32 {
-    match kind {
+fn direct(edge: &Edge, weights: &ActivationWeights) -> f32 {
+    match edge.kind {
         EdgeKind::SameTask => weights.same_task,
         EdgeKind::Causes => weights.causes,
         EdgeKind::Supersedes | EdgeKind::Contradicts => weights.supersedes,
+        EdgeKind::Supplements if edge.reason.as_deref() == Some(Edge::SIMILAR) => weights.similar,
         EdgeKind::Supplements => weights.supplements,
         EdgeKind::DerivedFrom => weights.derived_from,
         // Sessions are weighed by distance in turns; concepts by their roles.
@@ -229,21 +264,155 @@ fn direct(kind: EdgeKind, weights: &ActivationWeights) -> f32 {
     }
 }
 
-/// What passes from a memory over a concept to another: by the roles of both, and by rarity. Hubs pass only to the memory
-/// that is about them.
-fn over_concept(out: EdgeKind, back: EdgeKind, rarity: f32, hub: bool, weights: &ActivationWeights) -> Option<f32> {
-    match (out, back) {
-        (EdgeKind::Mentions, EdgeKind::About) => Some(weights.defines * rarity.max(weights.rarity_floor)),
-        (EdgeKind::About, EdgeKind::About) => Some(weights.same_subject * rarity.max(weights.rarity_floor)),
-        _ if hub => None,
-        (EdgeKind::About, EdgeKind::Mentions) => Some(weights.described * rarity),
-        (EdgeKind::Mentions, EdgeKind::Mentions) => Some(weights.both_mention * rarity),
-        _ => None,
-    }
+/// Inverse document frequency of a concept, scaled to 0..=1: 1 for one that a single memory names, 0 for one that all do.
+pub fn rarity(uses: usize, total: usize) -> f32 {
+    (1.0 - (uses.max(1) as f32).ln() / (total.max(2) as f32).ln()).clamp(0.0, 1.0)
 }
 
-/// Inverse document frequency of a concept, scaled to 0..=1: 1 for one that a single memory names, 0 for one that all do.
-fn rarity(uses: usize, total: usize) -> f32 {
-    let total = total.max(2) as f32;
-    (1.0 - (uses.max(1) as f32).ln() / total.ln()).clamp(0.0, 1.0)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{Concept, ConceptKey, Scope},
+        ports::{ConceptUse, NodeRef},
+    };
+
+    fn weights() -> ActivationWeights {
+        ActivationWeights {
+            seeds: 5,
+            gain: 1.25,
+            defines: 1.0,
+            rarity_floor: 0.6,
+            same_subject: 1.3,
+            described: 0.4,
+            both_mention: 0.3,
+            hub_share: 0.02,
+            hub_floor: 5,
+            same_session: 0.12,
+            session_turns: 3,
+            same_task: 0.3,
+            causes: 0.6,
+            supersedes: 0.3,
+            supplements: 0.3,
+            similar: 0.0,
+            derived_from: 0.3,
+            further_hop: 0.5,
+            residual: 0.5,
+            ask: 1.0,
+            pull_floor: 0.5,
+        }
+    }
+
+    fn id(n: u128) -> MemoryId {
+        MemoryId(Uuid::from_u128(n))
+    }
+
+    fn node(n: u128, position: Option<u64>) -> NodeRef {
+        let session = position.map(|_| ("private:a".to_owned(), "s".to_owned()));
+        NodeRef { id: id(n), distance: 0, session, session_position: position }
+    }
+
+    fn edge(from: Uuid, kind: EdgeKind, to: Uuid) -> Edge {
+        let recorded_at = jiff::Timestamp::UNIX_EPOCH;
+        Edge { from, to, kind, weight: 1.0, reason: None, scope: Scope::Global, recorded_at }
+    }
+
+    fn concept(label: &str, uses: usize, about: usize) -> ConceptUse {
+        let concept = Concept::from_text(ConceptKey(label.to_owned()), label.to_owned());
+        ConceptUse { concept, uses, about }
+    }
+
+    fn walk(graph: &Neighbourhood, depth: u32, direction: Direction) -> HashMap<MemoryId, Activated> {
+        let seeds = [(id(1), 1.0)];
+        let unanswered = |_: MemoryId, _: MemoryId| None;
+        activate(&Walk { graph, seeds: &seeds, depth, direction, sessions: true, unanswered: &unanswered }, &weights())
+    }
+
+    #[test]
+    fn a_mention_leads_to_the_memory_that_is_about_it_and_says_so() {
+        let used = concept("stripe", 2, 1);
+        let to = used.concept.id.0;
+        let graph = Neighbourhood {
+            nodes: vec![node(1, None), node(2, None)],
+            edges: vec![edge(id(1).0, EdgeKind::Mentions, to), edge(id(2).0, EdgeKind::About, to)],
+            concepts: vec![used],
+            total_memories: 100,
+            truncated: false,
+        };
+        let reached = &walk(&graph, 1, Direction::Both)[&id(2)];
+        assert!((reached.activation - rarity(2, 100)).abs() < 1e-6, "{reached:?}");
+        let kinds: Vec<(EdgeKind, bool)> = reached.path.iter().map(|step| (step.kind, step.reversed)).collect();
+        assert_eq!(kinds, [(EdgeKind::Mentions, false), (EdgeKind::About, true)]);
+    }
+
+    #[test]
+    fn a_hub_leads_to_its_subject_and_to_nobody_else() {
+        let used = concept("monday", 60, 1);
+        let to = used.concept.id.0;
+        let graph = Neighbourhood {
+            nodes: vec![node(1, None), node(2, None), node(3, None)],
+            edges: vec![
+                edge(id(1).0, EdgeKind::Mentions, to),
+                edge(id(2).0, EdgeKind::Mentions, to),
+                edge(id(3).0, EdgeKind::About, to),
+            ],
+            concepts: vec![used],
+            total_memories: 100,
+            truncated: false,
+        };
+        let reached = walk(&graph, 1, Direction::Both);
+        assert_eq!(reached.keys().copied().collect::<Vec<_>>(), [id(3)]);
+        assert!((reached[&id(3)].activation - 0.6).abs() < 1e-6, "the floor of a definition");
+    }
+
+    #[test]
+    fn nearer_turns_are_stronger_and_directions_are_kept() {
+        let graph = Neighbourhood {
+            nodes: vec![node(1, Some(5)), node(2, Some(4)), node(3, Some(7)), node(4, Some(9))],
+            total_memories: 4,
+            ..Neighbourhood::default()
+        };
+        let both = walk(&graph, 1, Direction::Both);
+        assert!(both[&id(2)].activation > both[&id(3)].activation);
+        assert!(!both.contains_key(&id(4)), "four turns away");
+        assert_eq!(walk(&graph, 1, Direction::Out).keys().copied().collect::<Vec<_>>(), [id(2)]);
+        assert_eq!(walk(&graph, 1, Direction::In).keys().copied().collect::<Vec<_>>(), [id(3)]);
+    }
+
+    #[test]
+    fn causes_are_followed_hop_by_hop_with_damping() {
+        let graph = Neighbourhood {
+            nodes: vec![node(1, None), node(2, None), node(3, None)],
+            edges: vec![edge(id(1).0, EdgeKind::Causes, id(2).0), edge(id(2).0, EdgeKind::Causes, id(3).0)],
+            total_memories: 3,
+            ..Neighbourhood::default()
+        };
+        assert!(!walk(&graph, 1, Direction::Both).contains_key(&id(3)));
+        let two = walk(&graph, 2, Direction::Both);
+        assert_eq!((two[&id(3)].distance, two[&id(3)].path.len()), (2, 2));
+        assert!((two[&id(3)].activation - 0.6 * 0.6 * 0.5).abs() < 1e-6);
+        assert!(walk(&graph, 2, Direction::In).is_empty(), "effects are not upstream");
+    }
+
+    #[test]
+    fn the_neighbour_that_answers_what_is_left_open_pulls_more() {
+        let graph = Neighbourhood {
+            nodes: vec![node(1, None), node(2, None), node(3, None)],
+            edges: vec![edge(id(1).0, EdgeKind::Causes, id(2).0), edge(id(1).0, EdgeKind::Causes, id(3).0)],
+            total_memories: 3,
+            ..Neighbourhood::default()
+        };
+        let seeds = [(id(1), 1.0)];
+        let unanswered = |_: MemoryId, node: MemoryId| Some(if node == id(3) { 0.9 } else { 0.1 });
+        let walk = Walk {
+            graph: &graph,
+            seeds: &seeds,
+            depth: 1,
+            direction: Direction::Both,
+            sessions: true,
+            unanswered: &unanswered,
+        };
+        let reached = activate(&walk, &weights());
+        assert!((reached[&id(3)].activation - 2.0 * reached[&id(2)].activation).abs() < 1e-6, "{reached:?}");
+    }
 }

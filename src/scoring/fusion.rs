@@ -14,15 +14,17 @@ use crate::{domain::MemoryId, ports::Scored};
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
 pub struct FusionWeights {
-    pub semantic: f32,
-    pub window: f32,
     pub keyword: f32,
+    pub concept: f32,
+    pub cross_language: f32,
 }
 
-/// Each hit on a scale where the best is 1 and the worst listed is 0. A lone hit is 1.
-pub fn scaled(hits: &[Scored]) -> HashMap<MemoryId, f32> {
+/// Each hit on a scale where the best is 1 and the hit at rank `depth` is 0. A shorter list ends at `floor`, or at its own
+/// worst hit when there is none. Hits that are all alike count 1.
+pub fn scaled(hits: &[Scored], depth: usize, floor: Option<f32>) -> HashMap<MemoryId, f32> {
     let high = hits.iter().map(|hit| hit.score).fold(f32::NEG_INFINITY, f32::max);
-    let low = hits.iter().map(|hit| hit.score).fold(f32::INFINITY, f32::min);
+    let worst = hits.iter().map(|hit| hit.score).fold(f32::INFINITY, f32::min);
+    let low = if hits.len() < depth { floor.map_or(worst, |floor| floor.min(worst)) } else { worst };
     let range = high - low;
     hits.iter().map(|hit| (hit.id, if range > 0.0 { (hit.score - low) / range } else { 1.0 })).collect()
 }
@@ -53,7 +55,7 @@ mod laws {
         #[test]
         fn scaling_keeps_the_order_and_the_bounds(scores in prop::collection::vec(-5.0_f32..50.0, 1..40)) {
             let hits = hits(&scores);
-            let scaled = scaled(&hits);
+            let scaled = scaled(&hits, 200, Some(-5.0));
             for (a, b) in hits.iter().zip(hits.iter().skip(1)) {
                 prop_assert!((0.0..=1.0).contains(&scaled[&a.id]));
                 if a.score > b.score {
@@ -67,7 +69,7 @@ mod laws {
             let forward = hits(&scores);
             let mut backward = forward.clone();
             backward.reverse();
-            let (one, other) = (scaled(&forward), scaled(&backward));
+            let (one, other) = (scaled(&forward, 200, None), scaled(&backward, 200, None));
             prop_assert_eq!(fuse(&[(&one, 1.0), (&other, 0.25)]), fuse(&[(&other, 1.0), (&one, 0.25)]));
         }
     }

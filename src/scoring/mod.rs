@@ -7,6 +7,6 @@ mod activation;
 mod fusion;
 mod rank;
 
-pub use activation::{Activated, ActivationWeights, Step, Walk, activate};
+pub use activation::{Activated, ActivationWeights, Step, Walk, activate, rarity};
 pub use fusion::{FusionWeights, fuse, scaled};
 pub use rank::{RankWeights, Signals, freshness, rank};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    normal,
+    Mention, normal,
     script::{self, Writing},
     stop,
 };
@@ -14,21 +14,44 @@ const MAX_WORDS: usize = 7;
 /// Words further apart than this many bytes (`, `, `. `, ` & `) are not one label.
 const MAX_GAP: usize = 3;
 
-/// The key of a label: NFKC, case folded, white space squeezed, without outer punctuation and a leading English article.
-/// A label of punctuation only is its own key.
+/// The key of a label: NFKC, case folded, every run of punctuation and white space one space, without a possessive 's and
+/// a leading English article. A label of punctuation only is its own key.
 pub fn concept_key(label: &str) -> ConceptKey {
-    ConceptKey(key_of_folded(&normal::fold(&normal::plain(label))))
+    ConceptKey(key_of(&normal::plain(label)))
 }
 
-/// The keys of all runs of up to `max_words` words of `text` (at most 7), each once, to look up known labels in it. A single
-/// word counts if it is no function word and has at least three characters, or two in scripts without spaces.
-pub fn label_candidates(text: &str, max_words: usize) -> Vec<ConceptKey> {
-    let text = normal::fold(&normal::plain(text));
+/// What a title says a memory is about: the title, and the title without a trailing parenthesis.
+pub fn subjects(title: &str) -> Vec<Mention> {
+    let title = title.trim();
+    let mut subjects = vec![Mention { key: concept_key(title), label: title.to_owned() }];
+    let open = title.rfind(['(', '（']).filter(|at| *at > 0 && title.ends_with([')', '）']));
+    if let Some(short) = open.map(|at| title[..at].trim()).filter(|short| !short.is_empty()) {
+        subjects.push(Mention { key: concept_key(short), label: short.to_owned() });
+    }
+    subjects.retain(|subject| !subject.key.0.is_empty());
+    subjects.dedup_by(|one, other| one.key == other.key);
+    subjects
+}
+
+/// A run of words that may be a known label.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its key.
+    pub key: ConceptKey,
+    first_word: usize,
+    words: usize,
+}
+
+/// All runs of up to `max_words` words of `text` (at most 7), to look up known labels in it. A single word counts if it is
+/// no function word, has at least three characters and starts with a capital or a digit; in scripts without spaces, if it
+/// has two characters.
+pub fn label_candidates(text: &str, max_words: usize) -> Vec<Candidate> {
+    let text = normal::plain(text);
     let words: Vec<(usize, usize)> = script::words(&text).map(|(start, word)| (start, start + word.len())).collect();
-    let (mut keys, mut seen) = (Vec::new(), HashSet::new());
+    let mut candidates = Vec::new();
     for (first, &(start, _)) in words.iter().enumerate() {
         let mut before = start;
-        for &(from, end) in words.iter().skip(first).take(max_words.min(MAX_WORDS)) {
+        for (count, &(from, end)) in (1..).zip(words.iter().skip(first).take(max_words.min(MAX_WORDS))) {
             if from > before && (from - before > MAX_GAP || text[before..from].contains(['\n', '。', '！', '？'])) {
                 break;
             }
@@ -36,74 +59,71 @@ pub fn label_candidates(text: &str, max_words: usize) -> Vec<ConceptKey> {
             // `c++`, `c#`
             let suffix = text[end..].len() - text[end..].trim_start_matches(['+', '#']).len();
             let label = &text[start..end + suffix];
-            for label in [Some(label), label.strip_suffix("'s"), label.strip_suffix("’s")].into_iter().flatten() {
-                let key = key_of_folded(label);
-                if (from > start || is_telling(&key)) && !key.is_empty() && !seen.contains(&key) {
-                    seen.insert(key.clone());
-                    keys.push(ConceptKey(key));
-                }
+            let key = key_of(label);
+            if !key.is_empty() && (count > 1 || is_telling(label, &key)) {
+                candidates.push(Candidate { key: ConceptKey(key), first_word: first, words: count });
             }
         }
     }
-    keys
+    candidates
 }
 
-fn is_telling(word: &str) -> bool {
-    let unspaced = word.chars().next().is_some_and(|c| script::writing(c) != Writing::Spaced);
-    let chars = word.chars().count();
-    if unspaced { chars >= 2 && !stop::is_chinese(word) } else { chars >= 3 && !stop::is_english(word) }
-}
-
-fn key_of_folded(label: &str) -> String {
-    let squeezed = normal::squeeze(label);
-    let mut key = squeezed.trim_matches(is_outer);
-    for article in ["the ", "a ", "an "] {
-        if let Some(rest) = key.strip_prefix(article) {
-            key = rest.trim_start_matches(is_outer);
-            break;
+/// The known labels of a text, longest first from left to right, without overlap, each once.
+pub fn longest_matches(candidates: &[Candidate], is_known: impl Fn(&ConceptKey) -> bool) -> Vec<ConceptKey> {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    let mut next = 0;
+    for at in candidates.chunk_by(|one, other| one.first_word == other.first_word) {
+        if at[0].first_word < next {
+            continue;
+        }
+        if let Some(label) = at.iter().rev().find(|candidate| is_known(&candidate.key)) {
+            next = label.first_word + label.words;
+            if seen.insert(&label.key) {
+                found.push(label.key.clone());
+            }
         }
     }
-    if key.is_empty() { squeezed } else { key.to_owned() }
+    found
 }
 
-/// Punctuation that wraps a label and is no part of it. `+`, `#`, `$`, `%`, `@`, `&` are.
-fn is_outer(c: char) -> bool {
-    c.is_whitespace()
-        || if c.is_ascii() {
-            matches!(
-                c,
-                '"' | '\''
-                    | '`'
-                    | '.'
-                    | ','
-                    | ';'
-                    | ':'
-                    | '!'
-                    | '?'
-                    | '('
-                    | ')'
-                    | '['
-                    | ']'
-                    | '{'
-                    | '}'
-                    | '<'
-                    | '>'
-                    | '*'
-                    | '_'
-                    | '-'
-            )
-        } else {
-            use icu_properties::props::GeneralCategory as Category;
-            matches!(
-                normal::category(c),
-                Category::OpenPunctuation
-                    | Category::ClosePunctuation
-                    | Category::InitialPunctuation
-                    | Category::FinalPunctuation
-                    | Category::DashPunctuation
-                    | Category::OtherPunctuation
-            )
+fn is_telling(word: &str, key: &str) -> bool {
+    let Some(first) = word.chars().next() else { return false };
+    let chars = key.chars().count();
+    if script::writing(first) != Writing::Spaced {
+        return chars >= 2 && !stop::is_chinese(key);
+    }
+    let caseless = !first.is_lowercase() && !first.is_uppercase();
+    chars >= 3 && (first.is_uppercase() || caseless) && !stop::is_english(key) && !key.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn key_of(label: &str) -> String {
+    let folded = normal::fold(label).replace('’', "'");
+    let mut key = String::with_capacity(folded.len());
+    let mut rest = folded.as_str();
+    while let Some(c) = rest.chars().next() {
+        let possessive = rest.strip_prefix("'s").filter(|after| !after.starts_with(char::is_alphanumeric));
+        if let Some(after) = possessive.filter(|_| !key.is_empty()) {
+            rest = after;
+            continue;
         }
+        key.push(if is_inner(c) { c } else { ' ' });
+        rest = &rest[c.len_utf8()..];
+    }
+    let squeezed = normal::squeeze(&key);
+    let bare = ["the ", "a ", "an "].iter().find_map(|article| squeezed.strip_prefix(article)).unwrap_or(&squeezed);
+    if bare.is_empty() { normal::squeeze(&folded) } else { bare.to_owned() }
+}
+
+/// Letters, digits, marks, and the signs that make another name of one (`c++`, `c#`, `$5`, `5%`, `snake_case`).
+fn is_inner(c: char) -> bool {
+    use icu_properties::props::GeneralCategory as Category;
+    c.is_alphanumeric()
+        || matches!(c, '+' | '#' | '$' | '%' | '@' | '&' | '_')
+        || (!c.is_ascii()
+            && matches!(
+                normal::category(c),
+                Category::NonspacingMark | Category::SpacingMark | Category::CurrencySymbol | Category::OtherSymbol
+            ))
 }
 
 #[cfg(test)]
@@ -123,6 +143,9 @@ mod tests {
             ("C++", "c++"),
             ("C#", "c#"),
             ("Yahoo!", "yahoo"),
+            ("Person - centered therapy", "person centered therapy"),
+            ("Person-centered therapy", "person centered therapy"),
+            ("Hitchhiker’s Guide", "hitchhiker guide"),
             ("A", "a"),
             ("Another Place", "another place"),
             ("Café", "café"),
@@ -146,15 +169,29 @@ mod tests {
             ("百雅轩798艺术中心有了解吗", "百雅轩798艺术中心"),
             ("A Tale of Two Cities is long", "A Tale of Two Cities"),
         ] {
-            let candidates = label_candidates(text, 7);
-            assert!(candidates.contains(&concept_key(title)), "{title}: {candidates:?}");
+            let key = concept_key(title);
+            assert_eq!(longest_matches(&label_candidates(text, 7), |known| *known == key), [key.clone()], "{title}");
         }
     }
 
     #[test]
     fn single_words_must_tell_something() {
-        let keys: Vec<String> = label_candidates("who is it at 的", 1).into_iter().map(|key| key.0).collect();
-        assert!(keys.is_empty(), "{keys:?}");
+        assert_eq!(label_candidates("Who is it at 的 party", 1), []);
+    }
+
+    #[test]
+    fn the_longest_known_label_wins_and_labels_do_not_overlap() {
+        let known = ["new york", "new york city", "city hall"].map(concept_key);
+        let found = longest_matches(&label_candidates("From New York City hall to New York", 7), |key| known.contains(key));
+        assert_eq!(found, ["new york city", "new york"].map(concept_key));
+    }
+
+    #[test]
+    fn a_title_is_about_its_name_without_the_parenthesis_too() {
+        let keys = |title: &str| subjects(title).into_iter().map(|subject| subject.key.0).collect::<Vec<_>>();
+        assert_eq!(keys("Lilu (mythology)"), ["lilu mythology", "lilu"]);
+        assert_eq!(keys("故宫（北京）"), ["故宫 北京", "故宫"]);
+        assert_eq!(keys("(untitled)"), ["untitled"]);
     }
 
     proptest! {
@@ -166,11 +203,9 @@ mod tests {
         }
 
         #[test]
-        fn candidates_are_distinct_and_clean(text in any::<String>(), max_words in 0usize..9) {
-            let keys = label_candidates(&text, max_words);
-            let distinct: HashSet<_> = keys.iter().collect();
-            prop_assert_eq!(distinct.len(), keys.len());
-            prop_assert!(keys.iter().all(|key| !key.0.is_empty() && !key.0.contains(char::is_control)));
+        fn candidates_are_clean(text in any::<String>(), max_words in 0usize..9) {
+            let candidates = label_candidates(&text, max_words);
+            prop_assert!(candidates.iter().all(|it| !it.key.0.is_empty() && !it.key.0.contains(char::is_control)));
         }
     }
 }

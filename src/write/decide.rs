@@ -89,7 +89,7 @@ pub(super) fn decide(
     if new {
         for (other, other_scope, similarity) in &known.neighbours {
             if let Some(scope) = narrower(scope, other_scope).filter(|_| !draft.supersedes.contains(other)) {
-                edge(&mut ops, id.0, other.0, EdgeKind::Supplements, *similarity, None, scope);
+                edge(&mut ops, id.0, other.0, EdgeKind::Supplements, *similarity, Some(Edge::SIMILAR), scope);
                 supplemented = true;
             }
         }

@@ -84,13 +84,9 @@ pub(super) async fn match_all(
     Ok(met)
 }
 
-/// The concept that a titled memory is about.
+/// The concepts that a titled memory is about.
 pub(super) fn about(title: Option<&str>) -> Vec<Mention> {
-    title
-        .map(|title| Mention { key: text::concept_key(title), label: title.to_owned() })
-        .filter(|mention| !mention.key.0.is_empty())
-        .into_iter()
-        .collect()
+    title.map(text::subjects).unwrap_or_default()
 }
 
 async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
@@ -166,7 +162,8 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
     .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let titles: HashMap<ConceptKey, String> =
         drafts.iter().flat_map(|draft| about(draft.memory.title.as_deref())).map(|title| (title.key, title.label)).collect();
-    let mut looked_up: BTreeSet<&ConceptKey> = read.iter().flat_map(|(_, candidates)| candidates).collect();
+    let mut looked_up: BTreeSet<&ConceptKey> =
+        read.iter().flat_map(|(_, candidates)| candidates).map(|candidate| &candidate.key).collect();
     looked_up.extend(titles.keys());
     let looked_up: Vec<ConceptKey> = looked_up.into_iter().cloned().collect();
     let known: HashMap<ConceptKey, String> = ctx
@@ -180,8 +177,9 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
     let mut new_subjects = HashSet::new();
     let mut named = Named { mentions: Vec::new(), by: Vec::new() };
     for (draft, (mut mentions, candidates)) in drafts.iter().zip(read) {
-        for key in candidates {
-            if let Some(label) = known.get(&key).or_else(|| titles.get(&key)) {
+        let label = |key: &ConceptKey| known.get(key).or_else(|| titles.get(key));
+        for key in text::longest_matches(&candidates, |key| label(key).is_some()) {
+            if let Some(label) = label(&key) {
                 mentions.push(Mention { label: label.clone(), key });
             }
         }
@@ -211,6 +209,11 @@ async fn named_by(ctx: &WriteContext, caller: &Caller, subject: Mention) -> Resu
     Ok(memories
         .into_iter()
         .filter(|memory| format!(" {} ", memory.terms).contains(&phrase))
+        .filter(|memory| {
+            // A single word is a name only where it is written as one.
+            subject.key.0.contains(' ')
+                || text::label_candidates(&memory.content, 1).iter().any(|candidate| candidate.key == subject.key)
+        })
         .map(|memory| (memory.id, memory.scope, subject.key.clone()))
         .collect())
 }

@@ -40,17 +40,21 @@ pub fn spaces(embedders: &[Arc<dyn Embedder>]) -> Vec<SpaceSpec> {
 
 /// The text that stands for a memory in a vector space: what it is about or who says it, then what it says.
 fn passage(memory: &Memory) -> String {
-    match (&memory.title, &memory.speaker) {
-        (Some(title), Some(speaker)) => format!("{title}: {speaker}: {}", memory.content),
-        (Some(lead), None) | (None, Some(lead)) => format!("{lead}: {}", memory.content),
-        (None, None) => memory.content.clone(),
+    let said = match &memory.speaker {
+        Some(speaker) => format!("{speaker}: {}", memory.content),
+        None => memory.content.clone(),
+    };
+    match &memory.title {
+        Some(title) if !said.starts_with(title.as_str()) => format!("{title}: {said}"),
+        _ => said,
     }
 }
 
 impl Vectors {
-    /// Whether a memory gets its meaning also from the one before it: turns of a dialogue do, titled passages do not.
+    /// Whether a memory gets its meaning also from the one before it: turns of a dialogue do; facts, which have no speaker,
+    /// and titled passages do not.
     pub fn has_window(&self, memory: &Memory) -> bool {
-        self.window && memory.session_id.is_some() && memory.title.is_none()
+        self.window && memory.speaker.is_some() && memory.session_id.is_some() && memory.title.is_none()
     }
 
     /// The vectors of each of `memories`, given the memory before it in its session where [`Self::has_window`] holds and

@@ -115,6 +115,11 @@ impl GraphStore for SqliteStore {
         self.read("page", move |connection| read::page(connection, after, limit, &visibility)).await
     }
 
+    async fn total_memories(&self, visibility: &Visibility) -> Result<usize, PortError> {
+        let visibility = visibility.clone();
+        self.read("total_memories", move |connection| read::total_memories(connection, &visibility)).await
+    }
+
     async fn counts(&self, visibility: &Visibility) -> Result<StoreCounts, PortError> {
         let visibility = visibility.clone();
         self.read("counts", move |connection| read::counts(connection, &visibility)).await

@@ -391,6 +391,12 @@ pub(super) fn page(
     Ok(memories)
 }
 
+pub(super) fn total_memories(connection: &Connection, visibility: &Visibility) -> Result<usize, SqliteError> {
+    let mut statement =
+        connection.prepare_cached(concat!("SELECT ifnull(sum(memories), 0) FROM scope WHERE ", visible!("id")))?;
+    Ok(statement.query_row(&*Seen::of(connection, visibility)?.params(), |row| Ok(size(row.get(0)?)))?)
+}
+
 pub(super) fn counts(connection: &Connection, visibility: &Visibility) -> Result<StoreCounts, SqliteError> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT (SELECT ifnull(sum(memories), 0) FROM scope WHERE ",
