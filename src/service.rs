@@ -212,6 +212,13 @@ impl Revector for Service {
     ) -> Result<Vec<Vec<crate::domain::NamedVector>>, crate::ports::PortError> {
         write::embed_again(&self.write, memories).await
     }
+
+    async fn note_spaces(
+        &self,
+        spaces: Vec<(crate::domain::MemoryId, Vec<String>)>,
+    ) -> Result<(), crate::ports::PortError> {
+        write::note_spaces(&self.write, spaces).await
+    }
 }
 
 /// Runs a use case in its span and counts its time and result.

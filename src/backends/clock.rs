@@ -10,6 +10,7 @@ use crate::ports::Clock;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
+#[expect(clippy::disallowed_methods, reason = "this is the clock that the others are handed")]
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let now = Timestamp::now();

@@ -118,7 +118,10 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
             ..DrainSettings::default()
         },
     ));
-    drain.catch_up().await.context("catch the vector index up")?;
+    if how == OpenIndex::Existing {
+        // Rows that wait were made by the same models; before a reindex they may not have been, and it passes over them.
+        drain.catch_up().await.context("catch the vector index up")?;
+    }
     if !volatile && how == OpenIndex::Existing {
         check_index(&*graph.store, index.count().await?, &config.vectors.url).await?;
     }

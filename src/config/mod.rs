@@ -127,6 +127,7 @@ pub enum LogFormat {
 
 impl Config {
     /// The defaults, then `file`, then the environment.
+    #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut figment = Figment::from(Toml::string(DEFAULT));
         if let Some(path) = file {
@@ -142,9 +143,6 @@ impl Config {
         })?;
         if config.models.dir.as_os_str().is_empty() {
             config.models.dir = default_models_dir();
-        }
-        if config.models.runtime.as_os_str().is_empty() {
-            config.models.runtime = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from).unwrap_or_default();
         }
         if config.models.runtime.as_os_str().is_empty() {
             config.models.runtime = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from).unwrap_or_default();
@@ -168,6 +166,7 @@ impl Config {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
 fn default_models_dir() -> PathBuf {
     if let Some(dir) = std::env::var_os("RECOLLECT_MODELS").filter(|dir| !dir.is_empty()) {
         return dir.into();

@@ -68,6 +68,13 @@ pub enum Op {
     /// Creates or replaces an edge between memories, or from a memory to a concept. An edge whose end is not there is
     /// left out.
     PutEdge(Edge),
+    /// Says in which vector spaces a memory has a vector now. Not a revision: what it says is unchanged.
+    SetSpaces {
+        /// The memory.
+        id: MemoryId,
+        /// Names of the spaces.
+        spaces: Vec<String>,
+    },
     /// Removes the edges of these kinds that leave a node.
     DropEdges {
         /// The node.

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 
 use crate::{
-    domain::{Memory, NamedVector},
+    domain::{Memory, MemoryId, NamedVector},
     ports::PortError,
 };
 
@@ -23,4 +23,6 @@ pub use reindex::{reindex, reindex_was_interrupted};
 pub trait Revector: Send + Sync {
     /// The vectors of each of `memories`, in their order; none for a memory that has no point.
     async fn vectors_of(&self, memories: &[Memory]) -> Result<Vec<Vec<NamedVector>>, PortError>;
+    /// Notes in the graph store in which spaces memories have a vector now, after a change of models.
+    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), PortError>;
 }

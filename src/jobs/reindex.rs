@@ -3,12 +3,14 @@
 //! A mark in the graph store says that it is not finished; start-up looks for it, since half an index answers like a
 //! whole one.
 
+use std::collections::HashMap;
+
 use super::{
     Drain, Revector,
     doctor::{must_have_point, upserts},
 };
 use crate::{
-    domain::{MemoryId, Visibility},
+    domain::{IndexOp, Memory, MemoryId, Visibility},
     ports::{GraphStore, PortError, VectorIndex},
 };
 
@@ -44,6 +46,7 @@ pub async fn reindex(
             page.retain(must_have_point);
             let ops = upserts(revector, &page).await?;
             written += ops.len();
+            revector.note_spaces(changed_spaces(&page, &ops)).await?;
             lock.apply(ops).await?;
             progress(done.min(total), total);
         }
@@ -53,6 +56,20 @@ pub async fn reindex(
     drain.catch_up().await?;
     index.optimize().await?;
     Ok(written)
+}
+
+/// Memories that have vectors in other spaces than when they were stored.
+fn changed_spaces(memories: &[Memory], ops: &[IndexOp]) -> Vec<(MemoryId, Vec<String>)> {
+    let before: HashMap<MemoryId, &Vec<String>> = memories.iter().map(|memory| (memory.id, &memory.spaces)).collect();
+    ops.iter()
+        .filter_map(|op| match op {
+            IndexOp::Upsert(point) => {
+                Some((point.id, point.vectors.iter().map(|vector| vector.space.clone()).collect::<Vec<_>>()))
+            }
+            _ => None,
+        })
+        .filter(|(id, spaces)| before.get(id).is_none_or(|before| *before != spaces))
+        .collect()
 }
 
 /// Whether a reindex began and did not end: the index is not to be trusted before another one.

@@ -38,6 +38,7 @@ fn is_called(info: &ModelInfo<EmbeddingModel>, name: &str) -> bool {
     [format!("{:?}", info.model).as_str(), &info.model_code, short].iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
+#[expect(clippy::disallowed_methods, reason = "fastembed reads it too; the two must agree")]
 /// The file that fastembed has just loaded. It keeps the hub's layout, in `HF_HOME` if that is set.
 fn weights(info: &ModelInfo<EmbeddingModel>, cache: PathBuf) -> PathBuf {
     let cache = std::env::var_os("HF_HOME").map_or(cache, PathBuf::from);

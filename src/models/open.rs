@@ -165,13 +165,15 @@ fn open_one(entry: &EmbedderEntry, options: &ModelOptions) -> Result<Opened, Mod
     if entry.kind == EmbedderKind::Hashing {
         return Ok(Opened::Ready(Arc::new(HashingEmbedder::new(&entry.name, entry.language))));
     }
+    if entry.kind == EmbedderKind::Local && !local_file(entry, options).exists() {
+        return Err(ModelError::MissingFile { name: entry.name.clone(), path: local_file(entry, options) });
+    }
     runtime::load(&runtime::runtime_file(&options.runtime, &options.dir))?;
     let shipped = card::shipped(&entry.name).filter(|_| entry.kind == EmbedderKind::Local);
     let (mut model, hash) = match entry.kind {
         EmbedderKind::Hub => hub::load(&entry.name, options)?,
         _ => {
-            let default = Path::new(&entry.name).join("model.onnx");
-            let file = options.dir.join(entry.file.as_ref().unwrap_or(&default));
+            let file = local_file(entry, options);
             let pooling = entry.pooling.or(shipped.map(|shipped| shipped.pooling)).unwrap_or(Pooling::Mean);
             let expected = entry.sha256.as_deref().or(shipped.map(|shipped| shipped.sha256));
             local::load(&entry.name, &file, pooling, expected, options)?
@@ -188,6 +190,11 @@ fn open_one(entry: &EmbedderEntry, options: &ModelOptions) -> Result<Opened, Mod
     };
     let embedder = OnnxEmbedder::start(model, card, prefixes(entry, shipped), options.batch)?;
     Ok(if calibration.is_some() { Opened::Ready(Arc::new(embedder)) } else { Opened::Uncalibrated(embedder) })
+}
+
+fn local_file(entry: &EmbedderEntry, options: &ModelOptions) -> PathBuf {
+    let default = Path::new(&entry.name).join("model.onnx");
+    options.dir.join(entry.file.as_ref().unwrap_or(&default))
 }
 
 /// Stands until [`calibrated`] has measured.

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{EdgeKind, EventDetail, Kind, Memory, MemoryType, UnknownName};
@@ -24,22 +24,6 @@ crate::domain::names! {
     }
 }
 
-fn list_of(names: &[&str]) -> Schema {
-    json_schema!({"type": "array", "items": {"type": "string", "enum": names}})
-}
-
-fn kinds(_: &mut SchemaGenerator) -> Schema {
-    list_of(Kind::NAMES)
-}
-
-fn types(_: &mut SchemaGenerator) -> Schema {
-    list_of(MemoryType::NAMES)
-}
-
-fn edges(_: &mut SchemaGenerator) -> Schema {
-    list_of(EdgeKind::NAMES)
-}
-
 /// A question to the memory.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -52,10 +36,10 @@ pub struct RecallRequest {
     /// How many memories at most. Default 5.
     pub limit: Option<i64>,
     /// Only these layers.
-    #[schemars(schema_with = "kinds")]
+    #[schemars(extend("items" = {"type": "string", "enum": Kind::NAMES}))]
     pub kinds: Vec<String>,
     /// Only these types.
-    #[schemars(schema_with = "types")]
+    #[schemars(extend("items" = {"type": "string", "enum": MemoryType::NAMES}))]
     pub types: Vec<String>,
     /// Only memories with one of these tags.
     pub tags: Vec<String>,
@@ -224,7 +208,7 @@ pub struct AssociateRequest {
     /// How many memories at most. Default 10.
     pub limit: Option<i64>,
     /// Only these edges. Default all.
-    #[schemars(schema_with = "edges")]
+    #[schemars(extend("items" = {"type": "string", "enum": EdgeKind::NAMES}))]
     pub edges: Vec<String>,
     /// Along directed edges: out, in or both (default).
     #[schemars(extend("enum" = ["out", "in", "both"]))]

@@ -22,7 +22,7 @@ pub use request::{
     ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, StoreReply, StoreRequest, StoreState, UpdateRequest,
 };
 pub use settings::WriteSettings;
-pub use store::{embed_again, store, store_all};
+pub use store::{embed_again, note_spaces, store, store_all};
 pub use vectors::{Vectors, spaces, window_space};
 
 use crate::{

@@ -8,7 +8,9 @@ use super::{
     validate::{self, Draft},
 };
 use crate::{
-    domain::{AsOf, Caller, ChangeId, EdgeKind, Memory, MemoryId, NamedVector, Outcome, Right, Visibility},
+    domain::{
+        AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, Right, Visibility,
+    },
     error::{Error, ErrorCode},
     ports::{PortError, PortErrorKind},
 };
@@ -134,6 +136,17 @@ pub async fn embed_again(ctx: &WriteContext, memories: &[Memory]) -> Result<Vec<
     }
     let pairs: Vec<(&Memory, Option<&Memory>)> = memories.iter().zip(befores.iter().map(Option::as_ref)).collect();
     ctx.vectors.embed(&pairs).await
+}
+
+/// Notes in which spaces memories have a vector now.
+pub async fn note_spaces(ctx: &WriteContext, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), PortError> {
+    let ops: Vec<Op> = spaces.into_iter().map(|(id, spaces)| Op::SetSpaces { id, spaces }).collect();
+    if ops.is_empty() {
+        return Ok(());
+    }
+    let (id, at) = (ChangeId(ctx.clock.next_id()), ctx.clock.now());
+    let (actor, use_case) = ("system".to_owned(), "reindex".to_owned());
+    ctx.graph.apply(&[ChangeSet { id, at, actor, use_case, ops, idempotency: None }]).await.map(drop)
 }
 
 /// The memory before `id` in its session.

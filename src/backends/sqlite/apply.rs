@@ -51,6 +51,7 @@ fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applie
                 retired.push(retire(transaction, *id, *status, *valid_to, change.at)?);
             }
             Op::Touch { ids } => touch(transaction, ids, change.at)?,
+            Op::SetSpaces { id, spaces } => set_spaces(transaction, *id, spaces)?,
             Op::PutEdge(edge) => put_edge(transaction, edge)?,
             Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, &mut loosened)?,
             Op::PutConcept(concept) => put_concept(transaction, concept)?,
@@ -251,6 +252,14 @@ fn retire(
     Ok(true)
 }
 
+fn set_spaces(transaction: &Transaction<'_>, id: MemoryId, spaces: &[String]) -> Result<(), SqliteError> {
+    let spaces = serde_json::to_string(spaces).map_err(|_| SqliteError::Unwritable("names of spaces"))?;
+    transaction
+        .prepare_cached("UPDATE memory SET body = json_set(body, '$.spaces', json(?2)) WHERE id = ?1")?
+        .execute(params![id.0.as_bytes(), spaces])?;
+    Ok(())
+}
+
 fn touch(transaction: &Transaction<'_>, ids: &[MemoryId], at: Timestamp) -> Result<(), SqliteError> {
     let mut statement = transaction.prepare_cached(
         "UPDATE memory SET access_count = access_count + 1, last_accessed = max(ifnull(last_accessed, ?2), ?2) WHERE id = ?1",
@@ -437,6 +446,7 @@ fn put_answer(transaction: &Transaction<'_>, change: &ChangeSet, idempotency: &I
             Op::PutMemory { memory, .. } => ids.push(memory.id.0),
             Op::Retire { id, .. } => ids.push(id.0),
             Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
+            Op::SetSpaces { id, .. } => ids.push(id.0),
             Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
         }
     }

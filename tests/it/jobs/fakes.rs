@@ -72,6 +72,10 @@ impl GraphStore for FakeGraph {
             .collect())
     }
 
+    async fn total_memories(&self, _: &Visibility) -> Result<usize, PortError> {
+        Ok(self.memories.lock().unwrap().len())
+    }
+
     async fn counts(&self, _: &Visibility) -> Result<StoreCounts, PortError> {
         let memories = self.memories.lock().unwrap().len();
         Ok(StoreCounts { memories, outbox: self.pending(), ..StoreCounts::default() })
@@ -272,6 +276,10 @@ impl Revector for FakeRevector {
     async fn vectors_of(&self, memories: &[Memory]) -> Result<Vec<Vec<NamedVector>>, PortError> {
         self.0.fetch_add(memories.len(), Ordering::SeqCst);
         Ok(memories.iter().map(|memory| point_of(memory).vectors).collect())
+    }
+
+    async fn note_spaces(&self, _: Vec<(MemoryId, Vec<String>)>) -> Result<(), PortError> {
+        Ok(())
     }
 }
 
