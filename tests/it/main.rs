@@ -6,5 +6,6 @@ mod contract;
 mod crash;
 mod faces;
 mod jobs;
+mod models;
 mod support;
 mod tidy;
