@@ -8,7 +8,7 @@ use super::{
 };
 use crate::domain::Language;
 
-/// Only so much of a text is looked at; it keeps the answer under 50 µs.
+/// Only so much of a text is looked at: the answer comes on each query.
 const MAX_CHARS: usize = 1_000;
 /// A character of a script without spaces says as much as this many Latin letters.
 const UNSPACED_WEIGHT: usize = 3;

@@ -53,7 +53,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
         .collect()
 }
 
-/// Loads the Chinese dictionary (about half a second), which [`mentions`] otherwise does at the first Chinese text.
+/// Loads the Chinese dictionary, which takes a noticeable part of a second and which [`mentions`] otherwise does at the first Chinese text.
 pub fn warm() {
     LazyLock::force(&JIEBA);
 }

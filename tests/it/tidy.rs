@@ -24,7 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("telemetry", &["config"]),
     ("config", &["models", "read", "write"]),
     ("backends", &["domain", "ports"]),
-    ("models", &["domain", "ports"]),
+    ("models", &["domain", "ports", "text"]),
     ("jobs", &["domain", "ports", "telemetry"]),
     ("write", &["domain", "error", "input", "jobs", "ports", "text"]),
     ("read", &["domain", "error", "input", "ports", "scoring", "text", "write"]),
