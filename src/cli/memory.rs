@@ -214,7 +214,7 @@ pub(super) async fn recall(ctx: Context, args: RecallArgs) -> anyhow::Result<()>
         as_of: args.as_of,
         known_at: args.known_at,
         include_superseded: args.include_superseded,
-        min_score: None,
+        ..RecallRequest::default()
     };
     let access = Access::open(&ctx, args.target).await?;
     let reply: RecallReply = match &access {

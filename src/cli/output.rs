@@ -52,7 +52,7 @@ pub(super) fn recalled(reply: &RecallReply) -> String {
     }
     for (place, item) in (1..).zip(&reply.items) {
         one(&mut text, place, item);
-        path(&mut text, &item.why.path);
+        path(&mut text, item.why.as_ref().map_or(&[], |why| &why.path));
     }
     for constraint in &reply.constraints {
         let _ = writeln!(text, "constraint  {}", constraint.summary);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tokio::time::Instant;
 
 use super::{
-    AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, Seed, Subgraph, SubgraphEdge, SubgraphNode,
+    AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, RecallItem, Seed, Subgraph, SubgraphEdge, SubgraphNode,
     candidates::{Arms, Candidates, candidates, deadline},
     expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Order, items},
@@ -96,6 +96,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         .into_iter()
         .map(|item| {
             let reached = &expanded.reached[&input::memory_id("id", &item.id).expect("an id of ours is an id")];
+            let item = if explain { item } else { RecallItem { why: None, ..item } };
             let path = if explain { path_steps(&reached.path, &expanded.neighbourhood) } else { Vec::new() };
             AssociatedItem { item, distance: i64::from(reached.distance), path }
         })

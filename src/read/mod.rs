@@ -1,4 +1,4 @@
-//! The read path: understand, candidates, fuse, expand, rank.
+//! The read path: understand, candidates, fuse, expand, rank, render.
 //!
 //! Reads only. Arithmetic is in `scoring`; this room asks the stores, under a deadline, and says what was left out. To add
 //! a signal to an answer: a field in `scoring::Signals`, filled in `rank.rs`.
@@ -9,6 +9,7 @@ mod expand;
 mod get;
 mod rank;
 mod recall;
+mod render;
 mod request;
 mod settings;
 

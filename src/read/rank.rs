@@ -136,7 +136,7 @@ pub(super) fn item(memory: &Memory, score: f32, weak: bool, why: Why) -> RecallI
         session_id: memory.session_id.clone(),
         task_id: memory.task_id.clone(),
         tags: memory.tags.clone(),
-        why,
+        why: Some(why),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     candidates::{Arms, Candidates, by_deadline, candidates, deadline},
     expand::{ALL_EDGES, Expansion, expand, path_steps},
     rank::{Evidence, Order, items, unranked},
+    render,
 };
 use crate::{
     domain::{AsOf, Caller, Direction, Filter, MemoryId, MemoryType, Right, Visibility},
@@ -19,6 +20,9 @@ use tokio::time::Instant;
 
 /// Items of an answer when no limit is given.
 const DEFAULT_LIMIT: i64 = 5;
+/// Tokens of a prompt block when none are given, and at most.
+const DEFAULT_BUDGET: i64 = 2000;
+const MAX_BUDGET: usize = 32_000;
 /// Constraints that come along at most.
 const CONSTRAINTS: usize = 20;
 
@@ -29,6 +33,9 @@ pub(super) struct Question {
     pub limit: usize,
     pub filter: Filter,
     pub min_score: Option<f32>,
+    /// Tokens of the prompt block, if one is wanted.
+    pub prompt: Option<usize>,
+    pub explain: bool,
 }
 
 /// Answers a question from what the caller may see.
@@ -60,10 +67,10 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         limit: question.limit,
         min_score: question.min_score,
     };
-    let items = items(ctx, evidence, &order, &visibility).await?;
+    let mut items = items(ctx, evidence, &order, &visibility).await?;
     let spaces = spaces(&found);
     let mut degraded = found.degraded;
-    let constraints = constraints.unwrap_or_else(|missing| {
+    let mut constraints = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
         Vec::new()
     });
@@ -71,7 +78,11 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     if items.is_empty() && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked {
         return Err(Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment"));
     }
+    if !question.explain {
+        items.iter_mut().chain(&mut constraints).for_each(|item| item.why = None);
+    }
     Ok(RecallReply {
+        prompt: question.prompt.map(|budget| render::prompt(&items, &constraints, budget)),
         items,
         constraints,
         understood: Understood {
@@ -114,7 +125,17 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
         },
         language: None,
     };
+    let prompt = match request.format.as_deref() {
+        None | Some("items") => None,
+        Some("prompt") => {
+            let budget = request.token_budget.unwrap_or(DEFAULT_BUDGET);
+            Some(input::count("token_budget", budget, MAX_BUDGET)?)
+        }
+        Some(_) => return Err(Error::bad_input("format", "unknown value, expected one of items, prompt")),
+    };
     Ok(Question {
+        prompt,
+        explain: request.explain.unwrap_or(true),
         query,
         mode,
         limit: input::count("limit", request.limit.unwrap_or(DEFAULT_LIMIT), ctx.settings.max_limit)?,

@@ -59,6 +59,13 @@ pub struct RecallRequest {
     pub include_superseded: bool,
     /// Leave out matches with a lower score, between 0 and 1.
     pub min_score: Option<f64>,
+    /// items (default), or prompt: also a block of text to put into a prompt.
+    #[schemars(extend("enum" = ["items", "prompt"]))]
+    pub format: Option<String>,
+    /// Tokens of the prompt block at most. Default 2000.
+    pub token_budget: Option<i64>,
+    /// Say why each memory was returned. Default true.
+    pub explain: Option<bool>,
 }
 
 /// What a question was taken to mean.
@@ -177,7 +184,8 @@ pub struct RecallItem {
     /// Its labels.
     pub tags: Vec<String>,
     /// Why it was returned.
-    pub why: Why,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
 }
 
 /// The answer to a question.
@@ -187,6 +195,9 @@ pub struct RecallReply {
     pub items: Vec<RecallItem>,
     /// Constraints in force for the caller, outside the ranking.
     pub constraints: Vec<RecallItem>,
+    /// The block for a prompt, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// What the question was taken to mean.
     pub understood: Understood,
     /// Parts that did not answer.

@@ -7,5 +7,6 @@ mod crash;
 mod faces;
 mod jobs;
 mod models;
+mod recall;
 mod support;
 mod tidy;
