@@ -26,7 +26,8 @@ const MAX_DEPTH: usize = 4;
 /// Ids to start from at most.
 const MAX_IDS: usize = 20;
 
-/// Walks the graph from what answers the query, or from the given memories, which are not among the items.
+/// Walks the graph from what answers the query, or from the given memories. The given memories, and the best match, are not
+/// among the items.
 pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
     let started = Instant::now();
     crate::write::require(caller, Right::MemoryRead)?;
@@ -85,9 +86,10 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         entry.relevance = ctx.settings.activation.gain * reached.activation + entry.relevance;
         entry.activation = Some(reached.activation);
     }
-    // A seed that was asked for is no answer; one that the query found is, if another seed leads to it.
-    for id in &ids {
-        evidence.remove(id);
+    // Where one starts is no answer: the memories asked for, or the best match. Another match is one, if a seed leads to it.
+    let starts = if ids.is_empty() { &seeds[..seeds.len().min(1)] } else { &seeds[..] };
+    for (start, _) in starts {
+        evidence.remove(start);
     }
     let order = Order { terms: &found.terms, as_of, now, limit, min_score: None };
     let items = items(ctx, evidence, &order, &visibility).await?;

@@ -291,7 +291,7 @@ pub struct SubgraphEdge {
 pub struct AssociateReply {
     /// Where the walk started.
     pub seeds: Vec<Seed>,
-    /// Best first.
+    /// Best first; without the given memories, and without the best match of a query.
     pub items: Vec<AssociatedItem>,
     /// The part of the graph that explains the items.
     pub subgraph: Subgraph,

@@ -44,18 +44,25 @@ pub struct Candidate {
 
 /// All runs of up to `max_words` words of `text` (at most 7), to look up known labels in it. A single word counts if it is
 /// no function word, has at least three characters and starts with a capital or a digit; in scripts without spaces, if it
-/// has two characters.
+/// has two characters. A longer run neither starts nor ends with a function word, unless that is capitalised.
 pub fn label_candidates(text: &str, max_words: usize) -> Vec<Candidate> {
     let text = normal::plain(text);
     let words: Vec<(usize, usize)> = script::words(&text).map(|(start, word)| (start, start + word.len())).collect();
+    let at_border: Vec<bool> = words
+        .iter()
+        .map(|&(start, end)| !text[start..end].starts_with(char::is_lowercase) || !stop::is_english(&text[start..end]))
+        .collect();
     let mut candidates = Vec::new();
-    for (first, &(start, _)) in words.iter().enumerate() {
+    for (first, &(start, _)) in words.iter().enumerate().filter(|(first, _)| at_border[*first]) {
         let mut before = start;
         for (count, &(from, end)) in (1..).zip(words.iter().skip(first).take(max_words.min(MAX_WORDS))) {
             if from > before && (from - before > MAX_GAP || text[before..from].contains(['\n', '。', '！', '？'])) {
                 break;
             }
             before = end;
+            if !at_border[first + count - 1] {
+                continue;
+            }
             // `c++`, `c#`
             let suffix = text[end..].len() - text[end..].trim_start_matches(['+', '#']).len();
             let label = &text[start..end + suffix];

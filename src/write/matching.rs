@@ -162,7 +162,7 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
     .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let titles: HashMap<ConceptKey, String> =
         drafts.iter().flat_map(|draft| about(draft.memory.title.as_deref())).map(|title| (title.key, title.label)).collect();
-    let mut looked_up: BTreeSet<&ConceptKey> =
+    let mut looked_up: HashSet<&ConceptKey> =
         read.iter().flat_map(|(_, candidates)| candidates).map(|candidate| &candidate.key).collect();
     looked_up.extend(titles.keys());
     let looked_up: Vec<ConceptKey> = looked_up.into_iter().cloned().collect();

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{config::DbConfig, Connection, OpenFlags, TransactionBehavior};
 
 use super::error::SqliteError;
 
@@ -50,6 +50,9 @@ pub(super) fn check(connection: &Connection, pragma: &'static str) -> Result<(),
 
 fn prepare(connection: &Connection) -> Result<(), SqliteError> {
     connection.set_prepared_statement_cache_capacity(128);
+    // Without this guarantee SQLite compiles a statement with a range again each time another value is bound: measured,
+    // half the time of a write.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     rusqlite::vtab::array::load_module(connection)?;
     Ok(())
 }
