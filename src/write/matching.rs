@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use rayon::prelude::*;
+
 use super::{
     WriteContext,
     decide::{Known, narrower},
@@ -57,8 +59,9 @@ pub(super) async fn match_all(
     let mut duplicates = duplicates(ctx, &all).await?;
     let referred = referred(ctx, caller, &all).await?;
     let named = named(ctx, caller, &all).await?;
+    let mut near = neighbours(ctx, caller, drafts).await?;
     let mut met = Vec::with_capacity(drafts.len());
-    for (place, (draft, vectors)) in drafts.iter().enumerate() {
+    for (place, (draft, _)) in drafts.iter().enumerate() {
         let known = match check_references(caller, draft, &referred) {
             Err(error) => Err(error),
             Ok(scopes) => {
@@ -74,7 +77,7 @@ pub(super) async fn match_all(
                     known.about = about(memory.title.as_deref());
                     known.mentions.clone_from(&named.mentions[place]);
                     known.named_by.clone_from(&named.by[place]);
-                    known.neighbours = neighbours(ctx, caller, &drafts[..place], draft, vectors).await?;
+                    known.neighbours = std::mem::take(&mut near[place]);
                 }
                 Ok(known)
             }
@@ -156,7 +159,8 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
     let texts: Vec<String> = drafts.iter().map(|draft| draft.memory.content.clone()).collect();
     // Segmenting is the dearest step of a store without a model: it leaves the async threads alone.
     let read = tokio::task::spawn_blocking(move || {
-        texts.iter().map(|text| (text::mentions(text), text::label_candidates(text, LABEL_WORDS))).collect::<Vec<_>>()
+        let read = |text: &String| (text::mentions(text), text::label_candidates(text, LABEL_WORDS));
+        texts.par_iter().map(read).collect::<Vec<_>>()
     })
     .await
     .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
@@ -218,52 +222,55 @@ async fn named_by(ctx: &WriteContext, caller: &Caller, subject: Mention) -> Resu
         .collect())
 }
 
-/// Near neighbours within the supplementing range, best first, earlier members of the batch among them.
+/// Near neighbours of each draft within the supplementing range, best first, earlier members of the batch among them.
 async fn neighbours(
     ctx: &WriteContext,
     caller: &Caller,
-    earlier: &[(&Draft, &[NamedVector])],
-    draft: &Draft,
-    vectors: &[NamedVector],
-) -> Result<Vec<(MemoryId, Scope, f32)>, Error> {
+    drafts: &[(&Draft, &[NamedVector])],
+) -> Result<Vec<Vec<(MemoryId, Scope, f32)>>, Error> {
     let settings = &ctx.settings;
     let card = ctx.vectors.embedders[0].card();
     let own = |vectors: &[NamedVector]| vectors.iter().find(|vector| vector.space == card.id).map(|vector| vector.vector.clone());
-    let (Some(vector), true) = (own(vectors), settings.supplements_max > 0) else { return Ok(Vec::new()) };
+    let vectors: Vec<Option<Vec<f32>>> = drafts.iter().map(|(_, vectors)| own(vectors)).collect();
     let visibility = caller.visibility();
-    let query = VectorQuery {
-        space: card.id.clone(),
-        vector: vector.clone(),
-        filter: Filter::default(),
-        limit: settings.supplements_max + 1,
-    };
-    // Without the index a store still works: the neighbours are an extra that `doctor` does not miss.
-    let found = match ctx.index.search(&query, &visibility).await {
-        Ok(found) => found,
-        Err(error) => {
+    let searches = vectors.iter().map(async |vector| {
+        let Some(vector) = vector else { return Vec::new() };
+        let query = VectorQuery {
+            space: card.id.clone(),
+            vector: vector.clone(),
+            filter: Filter::default(),
+            limit: settings.supplements_max + 1,
+        };
+        // Without the index a store still works: the neighbours are an extra that `doctor` does not miss.
+        ctx.index.search(&query, &visibility).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "near neighbours left out of a store");
             Vec::new()
-        }
-    };
-    let mut near: Vec<(MemoryId, f32)> = found.into_iter().map(|hit| (hit.id, card.calibration.passages(hit.score))).collect();
-    near.extend(earlier.iter().filter_map(|(other, vectors)| {
-        let cosine: f32 = own(vectors)?.iter().zip(&vector).map(|(a, b)| a * b).sum();
-        Some((other.memory.id, card.calibration.passages(cosine)))
-    }));
-    near.retain(|(id, similarity)| {
-        *id != draft.memory.id && (settings.supplements_from..settings.supplements_to).contains(similarity)
+        })
     });
-    near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    near.dedup_by_key(|(id, _)| *id);
-    near.truncate(settings.supplements_max);
-    let stored: Vec<MemoryId> = near.iter().map(|(id, _)| *id).collect();
-    let mut scopes: HashMap<MemoryId, Scope> = ctx
-        .graph
-        .memories(&stored, AsOf::default(), &visibility)
-        .await?
+    let found = futures::future::join_all(searches).await;
+    let near: Vec<Vec<(MemoryId, f32)>> = found
         .into_iter()
-        .map(|memory| (memory.id, memory.scope))
+        .enumerate()
+        .map(|(place, hits)| {
+            let stored = hits.into_iter().map(|hit| (hit.id, hit.score));
+            let earlier = drafts[..place].iter().zip(&vectors).filter_map(|((other, _), vector)| {
+                let cosine = vector.as_ref()?.iter().zip(vectors[place].as_ref()?).map(|(a, b)| a * b).sum();
+                Some((other.memory.id, cosine))
+            });
+            let mut near: Vec<(MemoryId, f32)> =
+                stored.chain(earlier).map(|(id, cosine)| (id, card.calibration.passages(cosine))).collect();
+            near.retain(|(_, similarity)| (settings.supplements_from..settings.supplements_to).contains(similarity));
+            near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            near.dedup_by_key(|(id, _)| *id);
+            near.truncate(settings.supplements_max);
+            near
+        })
         .collect();
-    scopes.extend(earlier.iter().map(|(other, _)| (other.memory.id, other.memory.scope.clone())));
-    Ok(near.into_iter().filter_map(|(id, similarity)| Some((id, scopes.get(&id)?.clone(), similarity))).collect())
+    let ids: BTreeSet<MemoryId> = near.iter().flatten().map(|(id, _)| *id).collect();
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
+    let memories = ctx.graph.memories(&ids, AsOf::default(), &visibility).await?;
+    let mut scopes: HashMap<MemoryId, Scope> = memories.into_iter().map(|memory| (memory.id, memory.scope)).collect();
+    scopes.extend(drafts.iter().map(|(draft, _)| (draft.memory.id, draft.memory.scope.clone())));
+    let with_scope = |(id, similarity)| Some((id, scopes.get(&id)?.clone(), similarity));
+    Ok(near.into_iter().map(|near| near.into_iter().filter_map(with_scope).collect()).collect())
 }

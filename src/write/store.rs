@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use rayon::prelude::*;
+
 use super::{
     StoreReply, StoreRequest, StoreState, WriteContext, decide,
     matching::{self, LastMembers},
@@ -35,8 +37,17 @@ pub async fn store_all(
     let now = ctx.clock.now();
     let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(requests.len());
     let mut drafts: Vec<(usize, Draft)> = Vec::with_capacity(requests.len());
-    for (place, request) in requests.into_iter().enumerate() {
-        replies.push(match validate::draft(caller, request, MemoryId(ctx.clock.next_id()), now, &ctx.settings) {
+    let requests: Vec<(MemoryId, StoreRequest)> =
+        requests.into_iter().map(|request| (MemoryId(ctx.clock.next_id()), request)).collect();
+    let (drafter, settings) = (caller.clone(), ctx.settings.clone());
+    let drafted = tokio::task::spawn_blocking(move || {
+        let draft = |(id, request)| validate::draft(&drafter, request, id, now, &settings);
+        requests.into_par_iter().map(draft).collect::<Vec<_>>()
+    })
+    .await
+    .map_err(|_| Error::new(ErrorCode::Internal, "reading a request failed"))?;
+    for (place, draft) in drafted.into_iter().enumerate() {
+        replies.push(match draft {
             Err(error) => Some(Err(error)),
             Ok(draft) if draft.memory.importance < ctx.settings.min_importance => Some(Ok(dropped(ctx, &draft))),
             Ok(draft) => {
