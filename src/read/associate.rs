@@ -55,7 +55,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
     let (found, mut evidence, seeds) = match (request.query, ids.is_empty()) {
         (Some(query), true) => {
             let query = input::text("query", query, ctx.settings.max_query_bytes)?;
-            let arms = Arms { semantic: true, keyword: true, concepts: true, recent: false };
+            let arms = Arms { semantic: true, keyword: true, concepts: true, recent: false, ask: true };
             let found = candidates(ctx, &query, arms, &filter, &visibility, deadline).await;
             let evidence = fused(ctx, Mode::Hybrid, &found);
             let seeds = seeds(&evidence, ctx.settings.activation.seeds);

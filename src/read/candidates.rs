@@ -66,6 +66,8 @@ pub(super) struct Arms {
     pub keyword: bool,
     pub concepts: bool,
     pub recent: bool,
+    /// Whether the graph will be walked, which asks what the last line of several wants.
+    pub ask: bool,
 }
 
 pub(super) async fn candidates<'a>(
@@ -82,8 +84,13 @@ pub(super) async fn candidates<'a>(
         if !arms.semantic {
             return Ok((Vec::new(), Vec::new()));
         }
-        let queries = query_vectors(ctx, query).await?;
-        let hits = search(ctx, &queries, filter, limit, visibility).await?;
+        let mut queries = query_vectors(ctx, query).await?;
+        let last = last_of_several_lines(query).filter(|_| arms.ask);
+        let (hits, asks) =
+            tokio::try_join!(search(ctx, &queries, filter, limit, visibility), asks(&queries, last))?;
+        for (query, ask) in queries.iter_mut().zip(asks) {
+            query.ask = ask;
+        }
         Ok((queries, hits))
     };
     let keyword = async {
@@ -177,21 +184,12 @@ pub(super) async fn by_deadline<T>(
 /// that space for the memories in the language; everything else is searched for in the first space.
 async fn query_vectors<'a>(ctx: &'a ReadContext, query: &str) -> Result<Vec<QueryVector<'a>>, PortError> {
     let asked = text::language(query);
-    let lines: Vec<&str> = query.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines.last().copied().filter(|_| lines.len() > 1);
-    let embed = async |embedder: &'a dyn Embedder| {
-        let ask = match last {
-            Some(line) => Some(embedder.embed_query(line).await?),
-            None => None,
-        };
-        Ok::<_, PortError>((embedder.embed_query(query).await?, ask))
-    };
     let base = ctx.embedders[0].as_ref();
     let special = ctx.embedders[1..].iter().map(AsRef::as_ref).find(|it| it.card().language == Some(asked));
     let (own, other) = match special {
-        Some(special) => tokio::try_join!(embed(special), embed(base))?,
+        Some(special) => tokio::try_join!(special.embed_query(query), base.embed_query(query))?,
         None => {
-            let both = embed(base).await?;
+            let both = base.embed_query(query).await?;
             (both.clone(), both)
         }
     };
@@ -201,9 +199,29 @@ async fn query_vectors<'a>(ctx: &'a ReadContext, query: &str) -> Result<Vec<Quer
     };
     let shift = ctx.settings.fusion.cross_language;
     Ok(vec![
-        QueryVector { embedder: special.unwrap_or(base), vector: own.0, ask: own.1, language: asked, shift: 0.0 },
-        QueryVector { embedder: base, vector: other.0, ask: other.1, language: elsewhere, shift },
+        QueryVector { embedder: special.unwrap_or(base), vector: own, ask: None, language: asked, shift: 0.0 },
+        QueryVector { embedder: base, vector: other, ask: None, language: elsewhere, shift },
     ])
+}
+
+/// The last line of a query that has several.
+fn last_of_several_lines(query: &str) -> Option<&str> {
+    let mut lines = query.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next();
+    lines.last().filter(|_| first.is_some())
+}
+
+/// The vector of `line` for each query; none without a line.
+async fn asks(queries: &[QueryVector<'_>], line: Option<&str>) -> Result<Vec<Option<Vec<f32>>>, PortError> {
+    let Some(line) = line else { return Ok(vec![None; queries.len()]) };
+    let ids: Vec<&str> = queries.iter().map(|query| query.embedder.card().id.as_str()).collect();
+    // Each model once: both queries may speak for the same one.
+    let embedded = futures::future::try_join_all(queries.iter().enumerate().map(async |(place, query)| {
+        let repeated = ids[..place].contains(&ids[place]);
+        if repeated { Ok::<_, PortError>(None) } else { query.embedder.embed_query(line).await.map(Some) }
+    }))
+    .await?;
+    Ok(ids.iter().map(|id| embedded[ids.iter().position(|other| other == id).unwrap_or(0)].clone()).collect())
 }
 
 /// One merged list over the spaces of the query, on the calibrated scale; a memory counts by the better of its own vector

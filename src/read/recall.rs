@@ -51,6 +51,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
         concepts: matches!(question.mode, Mode::Hybrid | Mode::Associative),
         recent: question.mode == Mode::Recent,
+        ask: question.mode == Mode::Associative,
     };
     let (mut found, constraints) = tokio::join!(
         candidates(ctx, &question.query, arms, &question.filter, &visibility, deadline),
