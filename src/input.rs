@@ -16,9 +16,9 @@ pub fn time(field: &str, text: &str) -> Result<Timestamp, Error> {
         return Ok(timestamp);
     }
     // `DateTime` also accepts a date alone. An offset that made the first parse fail must not be dropped silently here.
-    text.parse::<civil::DateTime>()
-        .and_then(|local| TimeZone::UTC.to_timestamp(local))
-        .map_err(|_| Error::bad_input(field, "not a date or time").advise("write it as 2026-11-30 or 2026-11-30T10:00:00Z"))
+    text.parse::<civil::DateTime>().and_then(|local| TimeZone::UTC.to_timestamp(local)).map_err(|_| {
+        Error::bad_input(field, "not a date or time").advise("write it as 2026-11-30 or 2026-11-30T10:00:00Z")
+    })
 }
 
 /// [`time`] for an optional field.
@@ -56,7 +56,11 @@ pub fn names<T: FromStr<Err = UnknownName>>(field: &str, texts: &[String]) -> Re
 
 /// A share, 0..=1.
 pub fn share(field: &str, value: f64) -> Result<f32, Error> {
-    if (0.0..=1.0).contains(&value) { Ok(value as f32) } else { Err(Error::bad_input(field, "must be between 0 and 1")) }
+    if (0.0..=1.0).contains(&value) {
+        Ok(value as f32)
+    } else {
+        Err(Error::bad_input(field, "must be between 0 and 1"))
+    }
 }
 
 /// A text that is not blank, at most `max_bytes` long and free of NUL.

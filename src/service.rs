@@ -15,7 +15,8 @@ use crate::{
     jobs::{self, DoctorReport, Drain, Revector},
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
     read::{
-        self, AssociateReply, AssociateRequest, GetReply, GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest,
+        self, AssociateReply, AssociateRequest, GetReply, GetRequest, ReadContext, ReadSettings, RecallReply,
+        RecallRequest,
     },
     write::{
         self, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest, StoreReply, StoreRequest, UpdateRequest,
@@ -84,7 +85,15 @@ impl Service {
                 clock: clock.clone(),
                 settings: read,
             },
-            write: WriteContext { graph, index, drain, vectors, clock, settings: write, turn: tokio::sync::Mutex::default() },
+            write: WriteContext {
+                graph,
+                index,
+                drain,
+                vectors,
+                clock,
+                settings: write,
+                turn: tokio::sync::Mutex::default(),
+            },
             parts,
         }
     }
@@ -128,7 +137,12 @@ impl Service {
     }
 
     /// Imports JSON lines; `progress` is told the lines done.
-    pub async fn import(&self, caller: &Caller, text: &str, progress: impl FnMut(usize) + Send) -> Result<Imported, Error> {
+    pub async fn import(
+        &self,
+        caller: &Caller,
+        text: &str,
+        progress: impl FnMut(usize) + Send,
+    ) -> Result<Imported, Error> {
         measured("import", write::import(&self.write, caller, text, progress)).await
     }
 
@@ -151,7 +165,8 @@ impl Service {
     pub async fn status(&self, caller: &Caller) -> Result<Status, Error> {
         measured("status", async {
             write::require(caller, Right::MemoryRead)?;
-            let StoreCounts { memories, edges, concepts, outbox } = self.parts.graph.counts(&caller.visibility()).await?;
+            let StoreCounts { memories, edges, concepts, outbox } =
+                self.parts.graph.counts(&caller.visibility()).await?;
             let count = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
             Ok(Status {
                 memories: count(memories),

@@ -148,7 +148,13 @@ pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result
             }
             for token in list {
                 let rights: Vec<&str> = token.caller.rights.iter().map(|right| right.name()).collect();
-                println!("{}  {}  {}  {}", token.id, token.caller.principal, token.caller.kind.name(), rights.join(","));
+                println!(
+                    "{}  {}  {}  {}",
+                    token.id,
+                    token.caller.principal,
+                    token.caller.kind.name(),
+                    rights.join(",")
+                );
             }
         }
         TokenCommand::Revoke { id } => {
@@ -169,7 +175,11 @@ pub(super) fn schema(args: &SchemaArgs) -> anyhow::Result<()> {
         return Ok(());
     };
     let stored = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    anyhow::ensure!(stored == listing, "{} is not what the program serves; write it anew with `recollect schema`", path.display());
+    anyhow::ensure!(
+        stored == listing,
+        "{} is not what the program serves; write it anew with `recollect schema`",
+        path.display()
+    );
     Ok(())
 }
 

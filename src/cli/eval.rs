@@ -38,7 +38,11 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     let modes = if args.mode.is_empty() {
         vec![Mode::Semantic, Mode::Keyword, Mode::Hybrid, Mode::Associative]
     } else {
-        args.mode.iter().map(|mode| mode.parse()).collect::<Result<_, _>>().map_err(|error| Usage(format!("--mode: {error}")))?
+        args.mode
+            .iter()
+            .map(|mode| mode.parse())
+            .collect::<Result<_, _>>()
+            .map_err(|error| Usage(format!("--mode: {error}")))?
     };
     let limit = args.k.iter().copied().max().unwrap_or(0).max(10);
     if args.k.contains(&0) || limit > config.read.max_limit {
@@ -54,7 +58,8 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
             .collect::<anyhow::Result<_>>()?;
     }
     let graph = backends::open_graph(&config.graph.url, folder.path()).await?;
-    let index = backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Anew).await?.index;
+    let index =
+        backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Anew).await?.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = tokio_util::sync::CancellationToken::new();
     let (draining, stopped) = (drain.clone(), stop.clone());
@@ -89,8 +94,10 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     stop.cancel();
     running.await?;
     if ctx.json {
-        return output::json(&json!({"dataset": set.name, "memories": set.memories.len(), "queries": set.queries.len(),
-            "embedder": names.join(" + "), "modes": report}));
+        return output::json(
+            &json!({"dataset": set.name, "memories": set.memories.len(), "queries": set.queries.len(),
+            "embedder": names.join(" + "), "modes": report}),
+        );
     }
     println!("{}: {} memories, {} queries, {}", set.name, set.memories.len(), set.queries.len(), names.join(" + "));
     for (mode, categories) in &report {

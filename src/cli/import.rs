@@ -33,11 +33,16 @@ pub(super) async fn import(ctx: Context, command: ImportCommand) -> anyhow::Resu
             .iter()
             .map(|error| json!({"line": error.line, "code": error.error.code.name(), "message": error.error.message}))
             .collect();
-        output::json(&json!({"stored": stored, "updated": updated, "unchanged": unchanged, "links": links, "errors": errors,
-            "total_ms": took.as_millis(), "embedding_ms": embedding.as_millis()}))?;
+        output::json(
+            &json!({"stored": stored, "updated": updated, "unchanged": unchanged, "links": links, "errors": errors,
+            "total_ms": took.as_millis(), "embedding_ms": embedding.as_millis()}),
+        )?;
     } else {
-        println!("{stored} stored, {updated} updated, {unchanged} unchanged, {links} links in {:.1} s, {:.1} s of them in models",
-            took.as_secs_f64(), embedding.as_secs_f64());
+        println!(
+            "{stored} stored, {updated} updated, {unchanged} unchanged, {links} links in {:.1} s, {:.1} s of them in models",
+            took.as_secs_f64(),
+            embedding.as_secs_f64()
+        );
         for error in errors {
             println!("line {}: {}", error.line, error.error);
         }

@@ -5,10 +5,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{
-    Context, output,
-    remote::Access,
-};
+use super::{Context, output, remote::Access};
 use crate::{
     read::{AssociateReply, AssociateRequest, GetReply, GetRequest, RecallReply, RecallRequest},
     write::{ForgetReply, ForgetRequest, StoreReply, StoreRequest},

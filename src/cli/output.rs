@@ -37,8 +37,10 @@ pub(super) fn failure(error: &anyhow::Error, as_json: bool) {
 
 /// A progress bar of `total` steps; nothing is drawn where standard error is not a terminal.
 pub(super) fn progress(total: usize, what: &'static str) -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{msg:10} {bar:40} {pos}/{len} {eta}").expect("a constant template is valid");
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style =
+        ProgressStyle::with_template("{msg:10} {bar:40} {pos}/{len} {eta}").expect("a constant template is valid");
     let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_style(style).with_message(what);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
@@ -65,7 +67,8 @@ pub(super) fn recalled(reply: &RecallReply) -> String {
 /// An associate answer for people.
 pub(super) fn associated(reply: &AssociateReply) -> String {
     let mut text = String::new();
-    let label = |id: &str| reply.subgraph.nodes.iter().find(|node| node.id == id).map_or(id, |node| &node.label).to_owned();
+    let label =
+        |id: &str| reply.subgraph.nodes.iter().find(|node| node.id == id).map_or(id, |node| &node.label).to_owned();
     for seed in &reply.seeds {
         let _ = writeln!(text, "from  {:.2}  {}", seed.score, label(&seed.id));
     }
@@ -84,7 +87,11 @@ pub(super) fn associated(reply: &AssociateReply) -> String {
 fn one(text: &mut String, place: usize, item: &RecallItem) {
     let about = item.title.as_ref().map(|title| format!("[{title}] ")).unwrap_or_default();
     let weak = if item.weak { "  (weak)" } else { "" };
-    let _ = writeln!(text, "{place:>2}. {:.2}  {about}{}{weak}\n           {} {}", item.score, item.summary, item.kind, item.id);
+    let _ = writeln!(
+        text,
+        "{place:>2}. {:.2}  {about}{}{weak}\n           {} {}",
+        item.score, item.summary, item.kind, item.id
+    );
 }
 
 fn path(text: &mut String, steps: &[PathStep]) {

@@ -83,10 +83,12 @@ impl Remote {
             .await
             .with_context(|| format!("the service at {} does not answer", self.url))?;
         let status = response.status();
-        let answer: Value = response.json().await.with_context(|| format!("the service answered {status} without JSON"))?;
+        let answer: Value =
+            response.json().await.with_context(|| format!("the service answered {status} without JSON"))?;
         let result = &answer["result"];
         if result["isError"] == true || !result.is_object() {
-            let message = [&result["content"][0]["text"], &answer["error"]["message"]].into_iter().find_map(Value::as_str);
+            let message =
+                [&result["content"][0]["text"], &answer["error"]["message"]].into_iter().find_map(Value::as_str);
             anyhow::bail!("{}", message.unwrap_or("the service refused the call"));
         }
         Ok(serde_json::from_value(result["structuredContent"].clone())?)

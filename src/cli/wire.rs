@@ -185,7 +185,9 @@ async fn check_models(graph: &dyn GraphStore, embedders: &[Arc<dyn Embedder>], o
     let named: Vec<String> = embedders
         .iter()
         .map(|embedder| embedder.card())
-        .map(|card| format!("{} ({} dimensions, {})", card.id, card.dimension, card.hash.get(..12).unwrap_or(&card.hash)))
+        .map(|card| {
+            format!("{} ({} dimensions, {})", card.id, card.dimension, card.hash.get(..12).unwrap_or(&card.hash))
+        })
         .collect();
     let named = named.join(", ");
     match graph.meta(MODELS_KEY).await? {
@@ -205,7 +207,10 @@ async fn check_index(graph: &dyn GraphStore, points: usize, url: &str) -> anyhow
     }
     let counts = graph.counts(&Visibility::system("is the index empty while the graph is not")).await?;
     if points == 0 && counts.memories > 0 {
-        anyhow::bail!("the vector index {url} is empty, the graph has {} memories; run `recollect reindex`", counts.memories);
+        anyhow::bail!(
+            "the vector index {url} is empty, the graph has {} memories; run `recollect reindex`",
+            counts.memories
+        );
     }
     Ok(())
 }

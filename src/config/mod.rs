@@ -131,8 +131,8 @@ impl Config {
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut figment = Figment::from(Toml::string(DEFAULT));
         if let Some(path) = file {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+            let text =
+                std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
             figment = figment.merge(Toml::string(&text));
         }
         let environment =

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
-use super::{ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName, memory::names};
+use super::{
+    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName,
+    memory::names,
+};
 
 /// Everything one use case writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

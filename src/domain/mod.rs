@@ -20,6 +20,6 @@ pub use edge::{Direction, Edge, EdgeKind};
 pub use event::{Event, EventDetail, EventKind};
 pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
-pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
 pub(crate) use memory::names;
+pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
 pub use visibility::{Scope, Visibility};

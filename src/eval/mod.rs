@@ -137,7 +137,12 @@ pub async fn ask(
             let reply = service.recall(&owner(query.scope.as_deref()), request).await?;
             let millis = started.elapsed().as_secs_f64() * 1000.0;
             let ranked = reply.items.iter().map(|item| names.get(&item.id).cloned().unwrap_or_default()).collect();
-            outcomes.push(Outcome { category: query.category.clone(), relevant: query.relevant.clone(), ranked, millis });
+            outcomes.push(Outcome {
+                category: query.category.clone(),
+                relevant: query.relevant.clone(),
+                ranked,
+                millis,
+            });
             done += 1;
             progress(Progress::Asked(done, total));
         }

@@ -54,7 +54,12 @@ impl Embedder for SavedVectors {
         let keys: Vec<Key> = texts.iter().map(|text| Sha256::digest(text.as_bytes()).into()).collect();
         let missing: Vec<String> = {
             let known = self.known.lock().expect("no holder of this lock panics");
-            texts.iter().zip(&keys).filter(|(_, key)| !known.0.contains_key(*key)).map(|(text, _)| text.clone()).collect()
+            texts
+                .iter()
+                .zip(&keys)
+                .filter(|(_, key)| !known.0.contains_key(*key))
+                .map(|(text, _)| text.clone())
+                .collect()
         };
         let fresh = self.inner.embed_passages(&missing).await?;
         let mut known = self.known.lock().expect("no holder of this lock panics");
@@ -62,9 +67,10 @@ impl Embedder for SavedVectors {
             let key: Key = Sha256::digest(text.as_bytes()).into();
             let mut record = key.to_vec();
             record.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
-            known.1.write_all(&record).map_err(|error| {
-                PortError::new(PortErrorKind::Unavailable, "saved vectors", "write", error)
-            })?;
+            known
+                .1
+                .write_all(&record)
+                .map_err(|error| PortError::new(PortErrorKind::Unavailable, "saved vectors", "write", error))?;
             known.0.insert(key, vector);
         }
         Ok(keys.iter().map(|key| known.0[key].clone()).collect())

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::PortError;
 use crate::domain::{
-    AsOf, ChangeId, ChangeSet, Concept, ConceptKey, Direction, Edge, EdgeKind, Filter, Idempotency, IndexOp, Memory, MemoryId,
-    Scope, Visibility,
+    AsOf, ChangeId, ChangeSet, Concept, ConceptKey, Direction, Edge, EdgeKind, Filter, Idempotency, IndexOp, Memory,
+    MemoryId, Scope, Visibility,
 };
 
 /// What applying a change did.
@@ -146,11 +146,24 @@ pub trait GraphStore: Send + Sync {
     /// believed then, if any.
     async fn memories(&self, ids: &[MemoryId], as_of: AsOf, visibility: &Visibility) -> Result<Vec<Memory>, PortError>;
     /// The ids of visible memories with these external ids.
-    async fn by_external_ids(&self, external_ids: &[String], visibility: &Visibility) -> Result<BTreeMap<String, MemoryId>, PortError>;
+    async fn by_external_ids(
+        &self,
+        external_ids: &[String],
+        visibility: &Visibility,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError>;
     /// The active memories of exactly this scope with these content hashes.
-    async fn by_content_hashes(&self, hashes: &[String], scope: &Scope) -> Result<BTreeMap<String, MemoryId>, PortError>;
+    async fn by_content_hashes(
+        &self,
+        hashes: &[String],
+        scope: &Scope,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError>;
     /// The last members of these sessions or tasks (`SameSession` or `SameTask`) of exactly this scope, by recording order.
-    async fn last_members(&self, kind: EdgeKind, names: &[String], scope: &Scope) -> Result<BTreeMap<String, MemoryId>, PortError>;
+    async fn last_members(
+        &self,
+        kind: EdgeKind,
+        names: &[String],
+        scope: &Scope,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError>;
     /// What was answered to this principal under this key.
     async fn recorded(&self, principal: &str, key: &str) -> Result<Option<Recorded>, PortError>;
 
@@ -160,16 +173,30 @@ pub trait GraphStore: Send + Sync {
     async fn recent(&self, filter: &Filter, limit: usize, visibility: &Visibility) -> Result<Vec<Scored>, PortError>;
     /// The part of the graph around the seeds, in one call: at each hop only visible memories that match the filter,
     /// only visible edges.
-    async fn neighbourhood(&self, query: &NeighbourhoodQuery, visibility: &Visibility) -> Result<Neighbourhood, PortError>;
+    async fn neighbourhood(
+        &self,
+        query: &NeighbourhoodQuery,
+        visibility: &Visibility,
+    ) -> Result<Neighbourhood, PortError>;
     /// The visible edges that leave or reach `id`, at most `limit`.
     async fn edges_of(&self, id: Uuid, limit: usize, visibility: &Visibility) -> Result<Vec<Edge>, PortError>;
     /// Those of `keys` that are concepts a visible memory names, with their uses.
     async fn concepts(&self, keys: &[ConceptKey], visibility: &Visibility) -> Result<Vec<ConceptUse>, PortError>;
     /// Visible memories that are about or mention each concept key, at most `limit` each, `About` first.
-    async fn memories_of_concept(&self, key: &ConceptKey, limit: usize, visibility: &Visibility) -> Result<Vec<(MemoryId, EdgeKind)>, PortError>;
+    async fn memories_of_concept(
+        &self,
+        key: &ConceptKey,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<(MemoryId, EdgeKind)>, PortError>;
 
     /// Up to `limit` visible memories above `after` by id, ascending.
-    async fn page(&self, after: Option<MemoryId>, limit: usize, visibility: &Visibility) -> Result<Vec<Memory>, PortError>;
+    async fn page(
+        &self,
+        after: Option<MemoryId>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Memory>, PortError>;
     /// Number of visible memories of any status; cheap enough for each read.
     async fn total_memories(&self, visibility: &Visibility) -> Result<usize, PortError>;
     /// Numbers of visible records.
@@ -189,5 +216,9 @@ pub trait GraphStore: Send + Sync {
     /// The present moment's last change, for liveness checks.
     async fn ping(&self) -> Result<(), PortError>;
     /// Times at which a memory was changed: its kept revisions with the interval each was believed.
-    async fn revisions(&self, id: MemoryId, visibility: &Visibility) -> Result<Vec<(Timestamp, Option<Timestamp>, Memory)>, PortError>;
+    async fn revisions(
+        &self,
+        id: MemoryId,
+        visibility: &Visibility,
+    ) -> Result<Vec<(Timestamp, Option<Timestamp>, Memory)>, PortError>;
 }

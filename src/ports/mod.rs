@@ -18,8 +18,8 @@ pub use clock::Clock;
 pub use embedder::{Calibration, Embedder, ModelCard};
 pub use error::{PortError, PortErrorKind};
 pub use graph_store::{
-    Applied, ConceptUse, GraphStore, KeywordQuery, Neighbourhood, NeighbourhoodQuery, NodeRef, OutboxRow, Recorded, Scored,
-    StoreCounts,
+    Applied, ConceptUse, GraphStore, KeywordQuery, Neighbourhood, NeighbourhoodQuery, NodeRef, OutboxRow, Recorded,
+    Scored, StoreCounts,
 };
 pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use tokio::time::Instant;
 
 use super::{
-    AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, RecallItem, Seed, Subgraph, SubgraphEdge, SubgraphNode,
+    AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, RecallItem, Seed, Subgraph, SubgraphEdge,
+    SubgraphNode,
     candidates::{Arms, Candidates, candidates, deadline},
     expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Order, items},
@@ -103,7 +104,8 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
             AssociatedItem { item, distance: i64::from(reached.distance), path }
         })
         .collect();
-    let subgraph = if explain { subgraph(ctx, &items, &seeds, &expanded, as_of, &visibility).await? } else { Subgraph::default() };
+    let subgraph =
+        if explain { subgraph(ctx, &items, &seeds, &expanded, as_of, &visibility).await? } else { Subgraph::default() };
     let mut degraded = found.degraded;
     degraded.extend(expanded.degraded);
     Ok(AssociateReply {
@@ -148,7 +150,12 @@ async fn subgraph(
     }
     let mut memories: Vec<MemoryId> = seeds.iter().map(|(id, _)| *id).collect();
     for step in steps() {
-        memories.extend([&step.from, &step.to].into_iter().filter(|id| !nodes.contains_key(*id)).filter_map(|id| id.parse::<MemoryId>().ok()));
+        memories.extend(
+            [&step.from, &step.to]
+                .into_iter()
+                .filter(|id| !nodes.contains_key(*id))
+                .filter_map(|id| id.parse::<MemoryId>().ok()),
+        );
     }
     memories.sort_unstable();
     memories.dedup();

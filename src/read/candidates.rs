@@ -86,8 +86,7 @@ pub(super) async fn candidates<'a>(
         }
         let mut queries = query_vectors(ctx, query).await?;
         let last = last_of_several_lines(query).filter(|_| arms.ask);
-        let (hits, asks) =
-            tokio::try_join!(search(ctx, &queries, filter, limit, visibility), asks(&queries, last))?;
+        let (hits, asks) = tokio::try_join!(search(ctx, &queries, filter, limit, visibility), asks(&queries, last))?;
         for (query, ask) in queries.iter_mut().zip(asks) {
             query.ask = ask;
         }
@@ -262,7 +261,10 @@ pub(super) async fn vectors_of(
     ids: &[MemoryId],
     visibility: &Visibility,
 ) -> Result<Vec<HashMap<MemoryId, Vec<f32>>>, PortError> {
-    futures::future::try_join_all(queries.iter().map(|query| ctx.index.vectors(&query.embedder.card().id, ids, visibility))).await
+    futures::future::try_join_all(
+        queries.iter().map(|query| ctx.index.vectors(&query.embedder.card().id, ids, visibility)),
+    )
+    .await
 }
 
 /// The moment by which an answer must be there.

@@ -53,8 +53,13 @@ pub(super) async fn items(
     };
     best.truncate(read);
     let ids: Vec<MemoryId> = best.iter().map(|(id, _)| *id).collect();
-    let memories: HashMap<MemoryId, Memory> =
-        ctx.graph.memories(&ids, order.as_of, visibility).await?.into_iter().map(|memory| (memory.id, memory)).collect();
+    let memories: HashMap<MemoryId, Memory> = ctx
+        .graph
+        .memories(&ids, order.as_of, visibility)
+        .await?
+        .into_iter()
+        .map(|memory| (memory.id, memory))
+        .collect();
     let mut items: Vec<RecallItem> = best
         .into_iter()
         .filter_map(|(id, evidence)| {

@@ -76,7 +76,9 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         Vec::new()
     });
     let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
-    if items.is_empty() && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked {
+    if items.is_empty()
+        && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked
+    {
         return Err(Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment"));
     }
     if !question.explain {
@@ -201,10 +203,9 @@ async fn associate_candidates(
     };
     let expanded = expand(ctx, &found.queries, &expansion).await;
     for (id, reached) in expanded.reached {
-        let entry = evidence.entry(id).or_insert_with(|| Evidence {
-            semantic: expanded.similarity.get(&id).copied(),
-            ..Evidence::default()
-        });
+        let entry = evidence
+            .entry(id)
+            .or_insert_with(|| Evidence { semantic: expanded.similarity.get(&id).copied(), ..Evidence::default() });
         entry.relevance += ctx.settings.activation.gain * reached.activation;
         entry.activation = Some(reached.activation);
         entry.path = path_steps(&reached.path, &expanded.neighbourhood);
@@ -214,8 +215,11 @@ async fn associate_candidates(
 
 /// The best candidates, with their strength relative to the best.
 pub(super) fn seeds(evidence: &HashMap<MemoryId, Evidence>, count: usize) -> Vec<(MemoryId, f32)> {
-    let mut best: Vec<(MemoryId, f32)> =
-        evidence.iter().map(|(id, evidence)| (*id, evidence.relevance)).filter(|(_, relevance)| *relevance > 0.0).collect();
+    let mut best: Vec<(MemoryId, f32)> = evidence
+        .iter()
+        .map(|(id, evidence)| (*id, evidence.relevance))
+        .filter(|(_, relevance)| *relevance > 0.0)
+        .collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     best.truncate(count);
     let top = best.first().map_or(1.0, |(_, relevance)| *relevance);

@@ -32,10 +32,12 @@ pub(super) fn prompt(items: &[RecallItem], constraints: &[RecallItem], budget: u
         dropped += 1;
         None
     };
-    let mut sections: Vec<(&str, Vec<String>)> = vec![("Constraints in force", constraints.iter().filter_map(&mut take).collect())];
+    let mut sections: Vec<(&str, Vec<String>)> =
+        vec![("Constraints in force", constraints.iter().filter_map(&mut take).collect())];
     // Taken in the order of rank, so that the budget cuts the weakest, then sorted into their sections.
     let fresh = items.iter().filter(|item| !constraints.iter().any(|constraint| constraint.id == item.id));
-    let taken: Vec<(&str, String)> = fresh.filter_map(|item| take(item).map(|line| (item.kind.as_str(), line))).collect();
+    let taken: Vec<(&str, String)> =
+        fresh.filter_map(|item| take(item).map(|line| (item.kind.as_str(), line))).collect();
     for (heading, kinds) in SECTIONS {
         let lines = taken.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, line)| line.clone()).collect();
         sections.push((heading, lines));

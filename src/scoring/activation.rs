@@ -173,7 +173,11 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
         let weight = edge.weight * direct(edge, weights);
         let mut add = |start: NodeIndex, end: NodeIndex, reversed: bool| {
             let (from, to) = if reversed { (edge.to, edge.from) } else { (edge.from, edge.to) };
-            graph.add_edge(start, end, Link { weight, steps: vec![Step { from, kind: edge.kind, reversed, to, weight }] });
+            graph.add_edge(
+                start,
+                end,
+                Link { weight, steps: vec![Step { from, kind: edge.kind, reversed, to, weight }] },
+            );
         };
         if walk.direction != Direction::In {
             add(*from, *to, false);
@@ -189,7 +193,9 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
         let Some(edges) = members.get(&concept) else { continue };
         let hub = used.uses > weights.max_concept_uses(total);
         let passes = |out: EdgeKind, back: EdgeKind| match (out, back) {
-            (EdgeKind::Mentions, EdgeKind::About) => weights.defines * rarity(used.uses, total).max(weights.rarity_floor),
+            (EdgeKind::Mentions, EdgeKind::About) => {
+                weights.defines * rarity(used.uses, total).max(weights.rarity_floor)
+            }
             (EdgeKind::About, EdgeKind::About) => weights.same_subject * rarity(used.about, total),
             (EdgeKind::About, EdgeKind::Mentions) if !hub => weights.described * rarity(used.uses, total),
             (EdgeKind::Mentions, EdgeKind::Mentions) if !hub => weights.both_mention * rarity(used.uses, total),

@@ -100,7 +100,10 @@ fn is_telling(word: &str, key: &str) -> bool {
         return chars >= 2 && !stop::is_chinese(key);
     }
     let caseless = !first.is_lowercase() && !first.is_uppercase();
-    chars >= 3 && (first.is_uppercase() || caseless) && !stop::is_english(key) && !key.bytes().all(|b| b.is_ascii_digit())
+    chars >= 3
+        && (first.is_uppercase() || caseless)
+        && !stop::is_english(key)
+        && !key.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn key_of(label: &str) -> String {
@@ -189,7 +192,8 @@ mod tests {
     #[test]
     fn the_longest_known_label_wins_and_labels_do_not_overlap() {
         let known = ["new york", "new york city", "city hall"].map(concept_key);
-        let found = longest_matches(&label_candidates("From New York City hall to New York", 7), |key| known.contains(key));
+        let found =
+            longest_matches(&label_candidates("From New York City hall to New York", 7), |key| known.contains(key));
         assert_eq!(found, ["new york city", "new york"].map(concept_key));
     }
 

@@ -11,9 +11,7 @@ use super::{
     validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
 };
 use crate::{
-    domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status,
-    },
+    domain::{AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status},
     error::{Error, ErrorCode},
     input, text,
 };
@@ -40,7 +38,13 @@ pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest)
         Op::PutMemory { memory: Box::new(new.clone()), expected_revision: old.revision, vectors },
         Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
     ];
-    ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &text::mentions(&new.content), at));
+    ops.extend(decide::concept_ops(
+        new.id,
+        &new.scope,
+        &about(new.title.as_deref()),
+        &text::mentions(&new.content),
+        at,
+    ));
     ctx.graph.apply(&[change(ctx, caller, "update", at, ops)]).await?;
     drop(turn);
     settled(ctx).await;
@@ -105,8 +109,11 @@ pub async fn link_all(
 ) -> Result<Vec<Result<LinkReply, Error>>, Error> {
     super::require(caller, Right::MemoryWrite)?;
     let turn = ctx.turn.lock().await;
-    let ids: BTreeSet<MemoryId> =
-        requests.iter().flat_map(|request| [&request.from, &request.to]).filter_map(|id| id.trim().parse().ok()).collect();
+    let ids: BTreeSet<MemoryId> = requests
+        .iter()
+        .flat_map(|request| [&request.from, &request.to])
+        .filter_map(|id| id.trim().parse().ok())
+        .collect();
     let ids: Vec<MemoryId> = ids.into_iter().collect();
     let memories: HashMap<MemoryId, Memory> = ctx
         .graph

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{Link, StoreReply, StoreState, validate::Draft};
 use crate::domain::{
-    ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome, Scope,
-    Status,
+    ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome,
+    Scope, Status,
 };
 use crate::text::Mention;
 
@@ -49,10 +49,19 @@ pub(super) fn decide(
             let other = if from == id.0 { to } else { from };
             links.push(Link { r#type: kind.name().to_owned(), id: other.to_string() });
         }
-        ops.push(Op::PutEdge(Edge { from, to, kind, weight, reason: reason.map(str::to_owned), scope, recorded_at: at }));
+        ops.push(Op::PutEdge(Edge {
+            from,
+            to,
+            kind,
+            weight,
+            reason: reason.map(str::to_owned),
+            scope,
+            recorded_at: at,
+        }));
     };
     if new {
-        let memory = Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), ..draft.memory.clone() };
+        let memory =
+            Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), ..draft.memory.clone() };
         ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors });
         ops.extend(concept_ops(id, scope, &known.about, &known.mentions, at));
         for (other, other_scope, key) in &known.named_by {
@@ -122,7 +131,13 @@ pub(super) fn decide(
 
 /// Creates the concepts that a memory is about and mentions, with the edges to them. A concept it is about is not
 /// mentioned as well.
-pub(super) fn concept_ops(id: MemoryId, scope: &Scope, about: &[Mention], mentions: &[Mention], at: Timestamp) -> Vec<Op> {
+pub(super) fn concept_ops(
+    id: MemoryId,
+    scope: &Scope,
+    about: &[Mention],
+    mentions: &[Mention],
+    at: Timestamp,
+) -> Vec<Op> {
     let mut seen = BTreeSet::new();
     let mut ops = Vec::new();
     let about = about.iter().map(|mention| (EdgeKind::About, mention));

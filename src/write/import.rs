@@ -73,8 +73,7 @@ pub async fn import(
     let mut report = Imported::default();
     let mut references = Vec::new();
     let mut names: HashMap<String, MemoryId> = HashMap::new();
-    let lines: Vec<(usize, &str)> =
-        (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
+    let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
     for batch in lines.chunks(BATCH) {
         let mut read = Vec::new();
         for (number, line) in batch {
@@ -158,7 +157,11 @@ async fn take(
 }
 
 /// The memories that the lines' external ids name already, by scope key and name.
-async fn known(ctx: &WriteContext, caller: &Caller, lines: &[Line]) -> Result<BTreeMap<(String, String), MemoryId>, Error> {
+async fn known(
+    ctx: &WriteContext,
+    caller: &Caller,
+    lines: &[Line],
+) -> Result<BTreeMap<(String, String), MemoryId>, Error> {
     let mut wanted: BTreeMap<Scope, Vec<String>> = BTreeMap::new();
     for line in lines {
         if let (Some(name), Some(scope)) = (&line.request.external_id, scope_of(caller, &line.request)) {
@@ -192,7 +195,19 @@ async fn replace(ctx: &WriteContext, caller: &Caller, id: MemoryId, request: Sto
         return Ok(false);
     }
     let StoreRequest {
-        content, title, summary, context, tags, importance, confidence, kind, r#type, occurred_at, valid_from, valid_to, ..
+        content,
+        title,
+        summary,
+        context,
+        tags,
+        importance,
+        confidence,
+        kind,
+        r#type,
+        occurred_at,
+        valid_from,
+        valid_to,
+        ..
     } = request;
     let change = UpdateRequest {
         id: id.to_string(),

@@ -107,8 +107,11 @@ async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(St
 }
 
 async fn referred(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result<HashMap<MemoryId, Memory>, Error> {
-    let ids: BTreeSet<MemoryId> =
-        drafts.iter().flat_map(|draft| draft.causes.iter().chain(&draft.caused_by).chain(&draft.supersedes)).copied().collect();
+    let ids: BTreeSet<MemoryId> = drafts
+        .iter()
+        .flat_map(|draft| draft.causes.iter().chain(&draft.caused_by).chain(&draft.supersedes))
+        .copied()
+        .collect();
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
@@ -123,7 +126,8 @@ fn check_references(
     referred: &HashMap<MemoryId, Memory>,
 ) -> Result<BTreeMap<MemoryId, Scope>, Error> {
     let mut scopes = BTreeMap::new();
-    for (field, ids) in [("causes", &draft.causes), ("caused_by", &draft.caused_by), ("supersedes", &draft.supersedes)] {
+    for (field, ids) in [("causes", &draft.causes), ("caused_by", &draft.caused_by), ("supersedes", &draft.supersedes)]
+    {
         for id in ids {
             let memory = referred.get(id).ok_or_else(|| Error::not_found(field))?;
             if narrower(&draft.memory.scope, &memory.scope).is_none() {
@@ -164,8 +168,11 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
     })
     .await
     .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
-    let titles: HashMap<ConceptKey, String> =
-        drafts.iter().flat_map(|draft| about(draft.memory.title.as_deref())).map(|title| (title.key, title.label)).collect();
+    let titles: HashMap<ConceptKey, String> = drafts
+        .iter()
+        .flat_map(|draft| about(draft.memory.title.as_deref()))
+        .map(|title| (title.key, title.label))
+        .collect();
     let mut looked_up: HashSet<&ConceptKey> =
         read.iter().flat_map(|(_, candidates)| candidates).map(|candidate| &candidate.key).collect();
     looked_up.extend(titles.keys());
@@ -200,7 +207,11 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
 }
 
 /// Earlier memories whose text has the name of a new subject, word for word.
-async fn named_by(ctx: &WriteContext, caller: &Caller, subject: Mention) -> Result<Vec<(MemoryId, Scope, ConceptKey)>, Error> {
+async fn named_by(
+    ctx: &WriteContext,
+    caller: &Caller,
+    subject: Mention,
+) -> Result<Vec<(MemoryId, Scope, ConceptKey)>, Error> {
     let terms = text::terms(&subject.label);
     let phrase = format!(" {} ", terms.join(" "));
     if text::query_terms(&subject.label).is_empty() {
@@ -230,7 +241,9 @@ async fn neighbours(
 ) -> Result<Vec<Vec<(MemoryId, Scope, f32)>>, Error> {
     let settings = &ctx.settings;
     let card = ctx.vectors.embedders[0].card();
-    let own = |vectors: &[NamedVector]| vectors.iter().find(|vector| vector.space == card.id).map(|vector| vector.vector.clone());
+    let own = |vectors: &[NamedVector]| {
+        vectors.iter().find(|vector| vector.space == card.id).map(|vector| vector.vector.clone())
+    };
     let vectors: Vec<Option<Vec<f32>>> = drafts.iter().map(|(_, vectors)| own(vectors)).collect();
     let visibility = caller.visibility();
     let searches = vectors.iter().map(async |vector| {

@@ -185,9 +185,8 @@ async fn answered_before(
             ..Error::new(ErrorCode::IdempotencyKeyReused, message).advise("use a new key for a new request")
         })));
     }
-    let reply: StoreReply = serde_json::from_value(recorded.idempotency.answer).map_err(|error| {
-        PortError::new(PortErrorKind::Corrupt, "graph store", "read a recorded answer", error)
-    })?;
+    let reply: StoreReply = serde_json::from_value(recorded.idempotency.answer)
+        .map_err(|error| PortError::new(PortErrorKind::Corrupt, "graph store", "read a recorded answer", error))?;
     Ok(Some(Ok(reply)))
 }
 

@@ -52,7 +52,10 @@ pub(super) fn draft(
         let parts = [&event.timestamp, &event.actor, &event.action, &event.object, &event.result, &event.context];
         for part in parts.into_iter().flatten() {
             if part.len() > CONTEXT_BYTES || part.contains('\0') {
-                return Err(Error::bad_input("event", format!("each part takes at most {CONTEXT_BYTES} bytes and no NUL")));
+                return Err(Error::bad_input(
+                    "event",
+                    format!("each part takes at most {CONTEXT_BYTES} bytes and no NUL"),
+                ));
             }
         }
     }
@@ -60,11 +63,17 @@ pub(super) fn draft(
         Some(_) => Kind::Episodic,
         None => Kind::Semantic,
     });
-    let memory_type = input::optional_name("type", request.r#type.as_deref())?
-        .unwrap_or(if kind == Kind::Episodic { MemoryType::Event } else { MemoryType::Fact });
+    let memory_type = input::optional_name("type", request.r#type.as_deref())?.unwrap_or(if kind == Kind::Episodic {
+        MemoryType::Event
+    } else {
+        MemoryType::Fact
+    });
     let source = input::optional_name("source", request.source.as_deref())?.unwrap_or(crate::domain::Source::Observed);
-    let importance =
-        request.importance.map(|value| input::share("importance", value)).transpose()?.unwrap_or(settings.default_importance);
+    let importance = request
+        .importance
+        .map(|value| input::share("importance", value))
+        .transpose()?
+        .unwrap_or(settings.default_importance);
     let confidence =
         request.confidence.map(|value| input::share("confidence", value)).transpose()?.unwrap_or(source.confidence());
     let occurred_at = input::optional_time("occurred_at", request.occurred_at.as_deref())?.unwrap_or(now);
@@ -132,7 +141,12 @@ pub(super) fn draft(
 /// What the keyword arm searches a memory by.
 pub(super) fn terms_of(memory: &Memory) -> String {
     let optional = [&memory.title, &memory.speaker, &memory.context].into_iter().flatten();
-    optional.chain([&memory.content]).chain(&memory.tags).flat_map(|part| text::terms(part)).collect::<Vec<_>>().join(" ")
+    optional
+        .chain([&memory.content])
+        .chain(&memory.tags)
+        .flat_map(|part| text::terms(part))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Equal for two memories of a scope that are the same. The same words said again are another turn, so a turn of a
@@ -178,7 +192,8 @@ fn expiry(ttl_secs: i64, now: Timestamp) -> Result<Timestamp, Error> {
     if ttl_secs < 1 {
         return Err(Error::bad_input("ttl_secs", "must be at least 1"));
     }
-    now.checked_add(SignedDuration::from_secs(ttl_secs)).map_err(|_| Error::bad_input("ttl_secs", "too far in the future"))
+    now.checked_add(SignedDuration::from_secs(ttl_secs))
+        .map_err(|_| Error::bad_input("ttl_secs", "too far in the future"))
 }
 
 fn hash_of_request(request: &StoreRequest) -> String {

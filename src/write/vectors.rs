@@ -34,7 +34,9 @@ pub fn spaces(embedders: &[Arc<dyn Embedder>]) -> Vec<SpaceSpec> {
     embedders
         .iter()
         .map(|embedder| embedder.card())
-        .flat_map(|card| [card.id.clone(), window_space(&card.id)].map(|name| SpaceSpec { name, dimension: card.dimension }))
+        .flat_map(|card| {
+            [card.id.clone(), window_space(&card.id)].map(|name| SpaceSpec { name, dimension: card.dimension })
+        })
         .collect()
 }
 

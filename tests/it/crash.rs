@@ -16,7 +16,8 @@ const WRITERS: u32 = 4;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_memories_survive_twenty_kills() {
-    let seed: u64 = std::env::var("RECOLLECT_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random);
+    let seed: u64 =
+        std::env::var("RECOLLECT_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random);
     println!("crash test seed {seed} (set RECOLLECT_TEST_SEED to repeat)");
     let mut random = StdRng::seed_from_u64(seed);
     let home = Home::new();
@@ -51,8 +52,10 @@ async fn acknowledged_memories_survive_twenty_kills() {
         assert_eq!(report["ok"], true, "round {round}: {report}");
         let served = home.serve(&[]);
         for (word, id) in &fresh {
-            let found = served.call("memory_recall", json!({"query": word, "mode": "keyword"})).await.expect("an answer");
-            let ids: Vec<&str> = found["items"].as_array().expect("items").iter().filter_map(|item| item["id"].as_str()).collect();
+            let found =
+                served.call("memory_recall", json!({"query": word, "mode": "keyword"})).await.expect("an answer");
+            let ids: Vec<&str> =
+                found["items"].as_array().expect("items").iter().filter_map(|item| item["id"].as_str()).collect();
             assert_eq!(ids, [id.as_str()], "round {round}: {word}");
         }
         acknowledged.extend(fresh);
@@ -76,6 +79,7 @@ fn word(number: &str) -> String {
 
 /// Kills a service that writers still hold.
 fn kill(served: &crate::support::process::Served) {
-    let status = std::process::Command::new("kill").args(["-9", &served.pid().to_string()]).status().expect("kill runs");
+    let status =
+        std::process::Command::new("kill").args(["-9", &served.pid().to_string()]).status().expect("kill runs");
     assert!(status.success());
 }

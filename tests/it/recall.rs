@@ -26,8 +26,12 @@ async fn store(app: &App, request: StoreRequest) -> StoreReply {
 }
 
 async fn recall(app: &App, query: &str, mode: &str) -> RecallReply {
-    let request =
-        RecallRequest { query: query.to_owned(), mode: Some(mode.to_owned()), limit: Some(10), ..RecallRequest::default() };
+    let request = RecallRequest {
+        query: query.to_owned(),
+        mode: Some(mode.to_owned()),
+        limit: Some(10),
+        ..RecallRequest::default()
+    };
     app.service.recall(&caller(), request).await.expect("recalled")
 }
 
@@ -137,8 +141,10 @@ async fn a_session_is_a_chain_and_a_turn_leads_to_its_neighbour() {
             .filter(|link| link.r#type != "SUPPLEMENTS")
             .map(|link| (link.r#type.as_str(), link.id.as_str()))
             .collect();
-        let expected: Vec<(&str, &str)> =
-            ids.last().map(|id: &String| vec![("SAME_SESSION", id.as_str()), ("SAME_TASK", id.as_str())]).unwrap_or_default();
+        let expected: Vec<(&str, &str)> = ids
+            .last()
+            .map(|id: &String| vec![("SAME_SESSION", id.as_str()), ("SAME_TASK", id.as_str())])
+            .unwrap_or_default();
         assert_eq!(before, expected, "{content}");
         ids.push(reply.id.expect("an id"));
     }
@@ -191,7 +197,10 @@ async fn constraints_come_along_outside_the_ranking() {
     store(&app, memory("the kettle is descaled every Monday")).await;
     let reply = recall(&app, "kettle", "keyword").await;
     assert_eq!(contents(&reply), ["the kettle is descaled every Monday"]);
-    assert_eq!(reply.constraints.iter().map(|item| item.content.as_str()).collect::<Vec<_>>(), ["never deploy on a Friday"]);
+    assert_eq!(
+        reply.constraints.iter().map(|item| item.content.as_str()).collect::<Vec<_>>(),
+        ["never deploy on a Friday"]
+    );
 }
 
 #[tokio::test]
@@ -295,7 +304,8 @@ async fn without_the_index_words_still_answer_and_the_missing_part_is_named() {
     let reply = recall(&app, "kettle", "hybrid").await;
     assert_eq!(reply.items.len(), 1);
     assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["semantic"]);
-    let request = RecallRequest { query: "kettle".to_owned(), mode: Some("semantic".to_owned()), ..RecallRequest::default() };
+    let request =
+        RecallRequest { query: "kettle".to_owned(), mode: Some("semantic".to_owned()), ..RecallRequest::default() };
     let error = app.service.recall(&caller(), request).await.expect_err("no arm is left");
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(app.service.ready().await.iter().any(|part| part.part == "vectors" && !part.ready));

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use rusqlite::{config::DbConfig, Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use super::error::SqliteError;
 
