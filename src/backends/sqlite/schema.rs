@@ -50,8 +50,7 @@ pub(super) fn check(connection: &Connection, pragma: &'static str) -> Result<(),
 
 fn prepare(connection: &Connection) -> Result<(), SqliteError> {
     connection.set_prepared_statement_cache_capacity(128);
-    // Without this guarantee SQLite compiles a statement with a range again each time another value is bound: measured,
-    // half the time of a write.
+    // Without this guarantee SQLite compiles a statement with a range again each time another value is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     rusqlite::vtab::array::load_module(connection)?;
     Ok(())
