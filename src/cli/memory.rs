@@ -3,11 +3,15 @@
 //! They run on the data folder itself or, when a service holds it, through that service.
 
 use clap::Args;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use super::{Context, output, remote::Access};
 use crate::{
+    domain::Caller,
+    error::Error,
     read::{AssociateReply, AssociateRequest, GetReply, GetRequest, RecallReply, RecallRequest},
+    service::Service,
     write::{ForgetReply, ForgetRequest, StoreReply, StoreRequest},
 };
 
@@ -158,6 +162,24 @@ pub(super) struct ForgetArgs {
     target: Target,
 }
 
+/// Asks the data folder by `local`, or the service that holds it by its MCP tool.
+async fn ask<Q: Serialize, R: DeserializeOwned>(
+    ctx: &Context,
+    target: Target,
+    tool: &str,
+    request: Q,
+    local: impl AsyncFnOnce(&Service, &Caller, Q) -> Result<R, Error>,
+) -> anyhow::Result<R> {
+    match Access::open(ctx, target).await? {
+        Access::Local(opened, caller) => {
+            let reply = local(&opened.service, &caller, request).await?;
+            opened.close().await?;
+            Ok(reply)
+        }
+        Access::Remote(remote) => remote.call(tool, &request).await,
+    }
+}
+
 pub(super) async fn store(ctx: Context, args: StoreArgs) -> anyhow::Result<()> {
     let request = StoreRequest {
         content: args.text,
@@ -177,12 +199,8 @@ pub(super) async fn store(ctx: Context, args: StoreArgs) -> anyhow::Result<()> {
         source: Some("user_explicit".to_owned()),
         ..StoreRequest::default()
     };
-    let access = Access::open(&ctx, args.target).await?;
-    let reply: StoreReply = match &access {
-        Access::Local(opened, caller) => opened.service.store(caller, request).await?,
-        Access::Remote(remote) => remote.call("memory_store", &request).await?,
-    };
-    access.close().await?;
+    let local = async |service: &Service, caller: &Caller, request| service.store(caller, request).await;
+    let reply: StoreReply = ask(&ctx, args.target, "memory_store", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
@@ -213,12 +231,8 @@ pub(super) async fn recall(ctx: Context, args: RecallArgs) -> anyhow::Result<()>
         include_superseded: args.include_superseded,
         ..RecallRequest::default()
     };
-    let access = Access::open(&ctx, args.target).await?;
-    let reply: RecallReply = match &access {
-        Access::Local(opened, caller) => opened.service.recall(caller, request).await?,
-        Access::Remote(remote) => remote.call("memory_recall", &request).await?,
-    };
-    access.close().await?;
+    let local = async |service: &Service, caller: &Caller, request| service.recall(caller, request).await;
+    let reply: RecallReply = ask(&ctx, args.target, "memory_recall", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
@@ -236,12 +250,8 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
         direction: args.direction,
         ..AssociateRequest::default()
     };
-    let access = Access::open(&ctx, args.target).await?;
-    let reply: AssociateReply = match &access {
-        Access::Local(opened, caller) => opened.service.associate(caller, request).await?,
-        Access::Remote(remote) => remote.call("memory_associate", &request).await?,
-    };
-    access.close().await?;
+    let local = async |service: &Service, caller: &Caller, request| service.associate(caller, request).await;
+    let reply: AssociateReply = ask(&ctx, args.target, "memory_associate", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
@@ -251,12 +261,8 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
 
 pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
     let request = GetRequest { ids: args.ids, ..GetRequest::default() };
-    let access = Access::open(&ctx, args.target).await?;
-    let reply: GetReply = match &access {
-        Access::Local(opened, caller) => opened.service.get(caller, request).await?,
-        Access::Remote(remote) => remote.call("memory_get", &request).await?,
-    };
-    access.close().await?;
+    let local = async |service: &Service, caller: &Caller, request| service.get(caller, request).await;
+    let reply: GetReply = ask(&ctx, args.target, "memory_get", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
@@ -266,12 +272,8 @@ pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
 
 pub(super) async fn forget(ctx: Context, args: ForgetArgs) -> anyhow::Result<()> {
     let request = ForgetRequest { ids: args.ids, strategy: args.strategy, reason: None };
-    let access = Access::open(&ctx, args.target).await?;
-    let reply: ForgetReply = match &access {
-        Access::Local(opened, caller) => opened.service.forget(caller, request).await?,
-        Access::Remote(remote) => remote.call("memory_forget", &request).await?,
-    };
-    access.close().await?;
+    let local = async |service: &Service, caller: &Caller, request| service.forget(caller, request).await;
+    let reply: ForgetReply = ask(&ctx, args.target, "memory_forget", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }

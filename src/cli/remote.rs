@@ -49,14 +49,6 @@ impl Access {
         };
         Ok(Self::Remote(Remote { client: reqwest::Client::builder().timeout(TIMEOUT).build()?, url, token }))
     }
-
-    /// Makes what was written durable.
-    pub(super) async fn close(self) -> anyhow::Result<()> {
-        match self {
-            Self::Local(opened, _) => opened.close().await,
-            Self::Remote(_) => Ok(()),
-        }
-    }
 }
 
 fn admin_token(ctx: &Context) -> anyhow::Result<String> {
