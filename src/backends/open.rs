@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
-use crate::ports::{GraphStore, PortError, SpaceSpec, TokenStore, VectorIndex};
+use crate::ports::{GraphStore, Journal, PortError, SpaceSpec, TokenStore, VectorIndex};
 
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,8 @@ pub struct Graph {
     pub store: Arc<dyn GraphStore>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
+    /// Changes that wait for the store.
+    pub journal: Arc<dyn Journal>,
 }
 
 /// The index behind `vectors.url`.
@@ -60,7 +62,7 @@ pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
     };
     let opened = SqliteStore::open(dir.join(path)).await;
     let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
-    Ok(Graph { store: store.clone(), tokens: store })
+    Ok(Graph { store: store.clone(), tokens: store.clone(), journal: store })
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.

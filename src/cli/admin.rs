@@ -73,14 +73,15 @@ pub(super) struct HealthcheckArgs {
 pub(super) async fn doctor(ctx: Context, args: DoctorArgs) -> anyhow::Result<()> {
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let report = opened.service.doctor(&wire::operator(), args.repair).await?;
+    let (journal, dead_letters) = opened.journal.lengths().await?;
     opened.close().await?;
     let ok = report.ok();
     if ctx.json {
         output::json(&json!({"ok": ok, "missing": report.missing, "orphan": report.orphan, "stale": report.stale,
-            "half_links": report.half_links, "journal": 0, "dead_letters": 0, "repaired": args.repair}))?;
+            "half_links": report.half_links, "journal": journal, "dead_letters": dead_letters, "repaired": args.repair}))?;
     } else {
         println!(
-            "{} missing from the index, {} orphans in it, {} stale, {} half links{}",
+            "{} missing from the index, {} orphans in it, {} stale, {} half links, {journal} waiting, {dead_letters} dead{}",
             report.missing,
             report.orphan,
             report.stale,

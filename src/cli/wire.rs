@@ -18,7 +18,7 @@ use crate::{
     domain::{Caller, Visibility},
     jobs::{self, Drain, DrainSettings},
     models,
-    ports::{Embedder, GraphStore},
+    ports::{Embedder, GraphStore, Journal},
     service::{Parts, Service},
     write::spaces,
 };
@@ -38,6 +38,7 @@ pub(super) enum Models {
 /// A service on the data folder, which is locked as long as this lives.
 pub(super) struct Opened {
     pub service: Arc<Service>,
+    pub journal: Arc<dyn Journal>,
     stop: CancellationToken,
     drain: tokio::task::JoinHandle<()>,
     lock: File,
@@ -140,7 +141,7 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     let stop = CancellationToken::new();
     let stopped = stop.clone();
     let running = tokio::spawn(async move { drain.run(stopped).await });
-    Ok(Opened { service, stop, drain: running, lock })
+    Ok(Opened { service, journal: graph.journal, stop, drain: running, lock })
 }
 
 /// The token store alone, which other processes may use at the same time.

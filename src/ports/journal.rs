@@ -23,6 +23,8 @@ pub trait Journal: Send + Sync {
     async fn append(&self, change: &ChangeSet) -> Result<u64, PortError>;
     /// The oldest entries that are neither done nor dead, in order.
     async fn pending(&self, limit: usize) -> Result<Vec<JournalEntry>, PortError>;
+    /// How many entries wait, and how many are dead letters.
+    async fn lengths(&self) -> Result<(usize, usize), PortError>;
     /// Marks an entry done.
     async fn done(&self, seq: u64) -> Result<(), PortError>;
     /// Counts a failed try; with `dead`, moves the entry to the dead letters, where it no longer blocks the others.

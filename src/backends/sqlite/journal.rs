@@ -3,7 +3,12 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
-use super::{SqliteStore, error::SqliteError, read::limited, rows::integer};
+use super::{
+    SqliteStore,
+    error::SqliteError,
+    read::{limited, size},
+    rows::integer,
+};
 use crate::{
     domain::ChangeSet,
     ports::{Journal, JournalEntry, PortError},
@@ -34,6 +39,16 @@ impl Journal for SqliteStore {
                     })
                 })?
                 .collect()
+        })
+        .await
+    }
+
+    async fn lengths(&self) -> Result<(usize, usize), PortError> {
+        self.read("lengths", move |connection| {
+            let sql = "SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead <> 0) FROM journal";
+            let counted =
+                connection.prepare_cached(sql)?.query_row([], |row| Ok((size(row.get(0)?), size(row.get(1)?))))?;
+            Ok(counted)
         })
         .await
     }

@@ -63,4 +63,5 @@ pub async fn dead_letter_blocks_nobody(journal: &dyn Journal) {
     journal.failed(poison, false).await.unwrap();
     let pending = journal.pending(10).await.unwrap();
     assert_eq!(pending.iter().map(|waiting| waiting.seq).collect::<Vec<_>>(), [good]);
+    assert_eq!(journal.lengths().await.unwrap(), (1, 1));
 }
