@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
-    domain::{Filter, IndexOp, MemoryId, Payload, Point, Status, Visibility},
+    domain::{Filter, IndexOp, MemoryId, Payload, Point, Status, Visibility, cosine},
     ports::{PortError, PortErrorKind, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 
@@ -141,7 +141,7 @@ impl VectorIndex for ExactIndex {
             })
             .filter_map(|point| {
                 let vector = vector_in(point, &query.space)?;
-                Some(Scored { id: point.id, score: wanted.iter().zip(vector).map(|(a, b)| a * b).sum() })
+                Some(Scored { id: point.id, score: cosine(&wanted, vector) })
             })
             .collect();
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));

@@ -9,8 +9,8 @@ use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{
-    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, Status, UnknownName,
-    memory::names,
+    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Status,
+    UnknownName, memory::names,
 };
 
 /// Everything one use case writes.
@@ -129,15 +129,6 @@ names! {
         /// Accepted and durable, written when the store is back.
         Queued = "queued",
     }
-}
-
-/// A vector in a named space, unit length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedVector {
-    /// Name of the space (model id, with `.window` for the window vector).
-    pub space: String,
-    /// As long as the space's dimension.
-    pub vector: Vec<f32>,
 }
 
 /// What the index knows of a memory besides its vectors: filter fields only, never text. Times are microseconds since 1970.

@@ -1,7 +1,7 @@
 //! Concepts: what memories are about and what they mention.
 
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::{borrow::Borrow, fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{ConceptId, UnknownName, memory::names};
@@ -20,6 +20,12 @@ names! {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ConceptKey(pub String);
+
+impl Borrow<str> for ConceptKey {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Namespace of concept ids (UUIDv5 of the key); a constant of the stored format.
 const CONCEPT_NAMESPACE: Uuid = Uuid::from_u128(0x7b0c_53a1_4b0e_5c7e_9d51_2f6c_0b1f_a8d3);

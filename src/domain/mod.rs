@@ -11,10 +11,11 @@ mod event;
 mod filter;
 mod id;
 mod memory;
+mod vector;
 mod visibility;
 
 pub use caller::{Caller, PrincipalKind, Right};
-pub use change::{ChangeSet, Forgetting, Idempotency, IndexOp, NamedVector, Op, Outcome, Payload, Point};
+pub use change::{ChangeSet, Forgetting, Idempotency, IndexOp, Op, Outcome, Payload, Point};
 pub use concept::{Concept, ConceptKey, ConceptOrigin};
 pub use edge::{Direction, Edge, EdgeKind};
 pub use event::{Event, EventDetail, EventKind};
@@ -22,4 +23,5 @@ pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
 pub(crate) use memory::names;
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub use vector::{NamedVector, cosine};
 pub use visibility::{Scope, Visibility};

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     domain::Language,
+    domain::cosine,
     ports::{Calibration, Embedder, PortError},
 };
 
@@ -52,18 +53,14 @@ async fn medians(embedder: &dyn Embedder, pairs: &[Pair]) -> Result<[f32; 4], Po
     }
     let [mut strangers, mut same, mut unrelated, mut answers] = [const { Vec::new() }; 4];
     for (i, passage) in passages.iter().enumerate() {
-        same.push(dot(passage, &paraphrases[i]));
-        answers.push(dot(passage, &queries[i]));
+        same.push(cosine(passage, &paraphrases[i]));
+        answers.push(cosine(passage, &queries[i]));
         for j in (0..pairs.len()).filter(|j| *j != i) {
-            strangers.push(dot(passage, &passages[j]));
-            unrelated.push(dot(passage, &queries[j]));
+            strangers.push(cosine(passage, &passages[j]));
+            unrelated.push(cosine(passage, &queries[j]));
         }
     }
     Ok([strangers, same, unrelated, answers].map(median))
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn median(mut values: Vec<f32>) -> f32 {

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn cosine(a: &str, b: &str) -> f32 {
-        embed(a).iter().zip(embed(b)).map(|(a, b)| a * b).sum()
+        crate::domain::cosine(&embed(a), &embed(b))
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     domain::{ConceptKey, EdgeKind, Filter, Language, MemoryId, Visibility},
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
-    text,
+    text::{self, Labels},
     write::window_space,
 };
 
@@ -140,8 +140,8 @@ async fn named(
     filter: &Filter,
     visibility: &Visibility,
 ) -> Result<Vec<Named>, PortError> {
-    let candidates = text::label_candidates(query, LABEL_WORDS);
-    let keys: Vec<ConceptKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
+    let labels = Labels::of(query, LABEL_WORDS);
+    let keys: Vec<ConceptKey> = labels.keys().map(|key| ConceptKey(key.to_owned())).collect();
     let known: HashMap<ConceptKey, ConceptUse> = ctx
         .graph
         .concepts(&keys, visibility)
@@ -151,7 +151,7 @@ async fn named(
         .map(|used| (used.concept.key.clone(), used))
         .collect();
     let mut named = Vec::new();
-    for key in text::longest_matches(&candidates, |key| known.contains_key(key)) {
+    for key in labels.longest(|key| known.contains_key(key)) {
         let members = ctx.graph.memories_of_concept(&key, MEMBERS, visibility).await?;
         let about: Vec<MemoryId> =
             members.into_iter().filter(|(_, kind)| *kind == EdgeKind::About).map(|(id, _)| id).collect();

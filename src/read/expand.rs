@@ -8,7 +8,7 @@ use super::{
     candidates::{QueryVector, by_deadline, vectors_of},
 };
 use crate::{
-    domain::{Direction, EdgeKind, Filter, MemoryId, Visibility},
+    domain::{Direction, EdgeKind, Filter, MemoryId, Visibility, cosine},
     ports::{Neighbourhood, NeighbourhoodQuery},
     scoring::{Activated, Step, Walk, activate},
 };
@@ -82,7 +82,7 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
     };
     for (query, vectors) in queries.iter().zip(&vectors) {
         for (id, vector) in vectors {
-            expanded.similarity.entry(*id).or_insert_with(|| query.calibrated(dot(&query.vector, vector)));
+            expanded.similarity.entry(*id).or_insert_with(|| query.calibrated(cosine(&query.vector, vector)));
         }
     }
     // What is left of q after a seed p is q - r (q.p) p; its product with t needs three cosines. Both ends must have a
@@ -90,9 +90,9 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
     let unanswered = |seed: MemoryId, node: MemoryId| -> Option<f32> {
         queries.iter().zip(&vectors).find_map(|(query, vectors)| {
             let (start, target) = (vectors.get(&seed)?, vectors.get(&node)?);
-            let answered = weights.residual * dot(&query.vector, start) * dot(start, target);
-            let ask = query.ask.as_ref().map_or(0.0, |ask| weights.ask * dot(ask, target));
-            Some(dot(&query.vector, target) - answered + ask)
+            let answered = weights.residual * cosine(&query.vector, start) * cosine(start, target);
+            let ask = query.ask.as_ref().map_or(0.0, |ask| weights.ask * cosine(ask, target));
+            Some(cosine(&query.vector, target) - answered + ask)
         })
     };
     let walk = Walk {
@@ -123,8 +123,4 @@ pub(super) fn path_steps(steps: &[Step], neighbourhood: &Neighbourhood) -> Vec<P
             weight: step.weight,
         })
         .collect()
-}
-
-fn dot(one: &[f32], other: &[f32]) -> f32 {
-    one.iter().zip(other).map(|(a, b)| a * b).sum()
 }

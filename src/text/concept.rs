@@ -1,6 +1,6 @@
 //! Concept keys: the form in which two spellings of a label are one concept.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use super::{
     Mention, normal,
@@ -33,64 +33,101 @@ pub fn subjects(title: &str) -> Vec<Mention> {
     subjects
 }
 
-/// A run of words that may be a known label.
+/// The runs of words in a text that may be known labels, as keys, to be looked up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The whole text in the form of keys; every key is a slice of it.
+    keyed: String,
+    runs: Vec<Run>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    /// Its key.
-    pub key: ConceptKey,
+struct Run {
+    key: Range<usize>,
     first_word: usize,
     words: usize,
 }
 
-/// All runs of up to `max_words` words of `text` (at most 7), to look up known labels in it. A single word counts if it is
-/// no function word, has at least three characters and starts with a capital or a digit; in scripts without spaces, if it
-/// has two characters. A longer run neither starts nor ends with a function word, unless that is capitalised.
-pub fn label_candidates(text: &str, max_words: usize) -> Vec<Candidate> {
-    let text = normal::plain(text);
-    let words: Vec<(usize, usize)> = script::words(&text).map(|(start, word)| (start, start + word.len())).collect();
-    let at_border: Vec<bool> = words
-        .iter()
-        .map(|&(start, end)| !text[start..end].starts_with(char::is_lowercase) || !stop::is_english(&text[start..end]))
-        .collect();
-    let mut candidates = Vec::new();
-    for (first, &(start, _)) in words.iter().enumerate().filter(|(first, _)| at_border[*first]) {
-        let mut before = start;
-        for (count, &(from, end)) in (1..).zip(words.iter().skip(first).take(max_words.min(MAX_WORDS))) {
-            if from > before && (from - before > MAX_GAP || text[before..from].contains(['\n', '。', '！', '？'])) {
-                break;
+impl Labels {
+    /// All runs of up to `max_words` words of `text` (at most 7). A single word counts if it is no function word, has at
+    /// least three characters and starts with a capital or a digit; in scripts without spaces, if it has two characters.
+    /// A longer run neither starts nor ends with a function word, unless that is capitalised.
+    pub fn of(text: &str, max_words: usize) -> Self {
+        let text = normal::plain(text);
+        let mut labels = Self { keyed: String::with_capacity(text.len()), runs: Vec::new() };
+        let words = labels.key_words(&text);
+        for (first, head) in words.iter().enumerate().filter(|(_, head)| head.at_border) {
+            let mut before = head.start;
+            for (count, word) in (1..).zip(words.iter().skip(first).take(max_words.min(MAX_WORDS))) {
+                let gap = &text[before..word.start];
+                if gap.len() > MAX_GAP || gap.contains(['\n', '。', '！', '？']) {
+                    break;
+                }
+                before = word.end;
+                if !word.at_border {
+                    continue;
+                }
+                let key = without_article(&labels.keyed, head.key.start..word.key.end);
+                let is_label = count > 1 || is_telling(&text[head.start..word.end], &labels.keyed[key.clone()]);
+                if !key.is_empty() && is_label {
+                    labels.runs.push(Run { key, first_word: first, words: count });
+                }
             }
-            before = end;
-            if !at_border[first + count - 1] {
+        }
+        labels
+    }
+
+    /// Their keys; one may come several times.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| &self.keyed[run.key.clone()])
+    }
+
+    /// The known ones, longest first from left to right, without overlap, each once.
+    pub fn longest(&self, is_known: impl Fn(&str) -> bool) -> Vec<ConceptKey> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let mut next = 0;
+        for at in self.runs.chunk_by(|one, other| one.first_word == other.first_word) {
+            if at[0].first_word < next {
                 continue;
             }
-            // `c++`, `c#`
-            let suffix = text[end..].len() - text[end..].trim_start_matches(['+', '#']).len();
-            let label = &text[start..end + suffix];
-            let key = key_of(label);
-            if !key.is_empty() && (count > 1 || is_telling(label, &key)) {
-                candidates.push(Candidate { key: ConceptKey(key), first_word: first, words: count });
+            let key = |run: &Run| &self.keyed[run.key.clone()];
+            if let Some(label) = at.iter().rev().find(|run| is_known(key(run))) {
+                next = label.first_word + label.words;
+                if seen.insert(key(label)) {
+                    found.push(ConceptKey(key(label).to_owned()));
+                }
             }
         }
+        found
     }
-    candidates
+
+    /// Fills `keyed` with `text` and says where its words are in both.
+    fn key_words(&mut self, text: &str) -> Vec<Word> {
+        let mut words = Vec::new();
+        let mut done = 0;
+        for (start, word) in script::words(text) {
+            let end = start + word.len();
+            push_keyed(&mut self.keyed, &text[done..start]);
+            let key_start = self.keyed.len();
+            push_keyed(&mut self.keyed, word);
+            // `c++`, `c#`: the gap after the word starts with them, and so will its key.
+            let suffix = text[end..].bytes().take_while(|sign| matches!(sign, b'+' | b'#')).count();
+            let key = key_start..self.keyed.len() + suffix;
+            let at_border = !word.starts_with(char::is_lowercase) || !stop::is_english(word);
+            words.push(Word { start, end, key, at_border });
+            done = end;
+        }
+        push_keyed(&mut self.keyed, &text[done..]);
+        words
+    }
 }
 
-/// The known labels of a text, longest first from left to right, without overlap, each once.
-pub fn longest_matches(candidates: &[Candidate], is_known: impl Fn(&ConceptKey) -> bool) -> Vec<ConceptKey> {
-    let (mut found, mut seen) = (Vec::new(), HashSet::new());
-    let mut next = 0;
-    for at in candidates.chunk_by(|one, other| one.first_word == other.first_word) {
-        if at[0].first_word < next {
-            continue;
-        }
-        if let Some(label) = at.iter().rev().find(|candidate| is_known(&candidate.key)) {
-            next = label.first_word + label.words;
-            if seen.insert(&label.key) {
-                found.push(label.key.clone());
-            }
-        }
-    }
-    found
+/// A word's place in the text and in its keyed form.
+struct Word {
+    start: usize,
+    end: usize,
+    key: Range<usize>,
+    at_border: bool,
 }
 
 fn is_telling(word: &str, key: &str) -> bool {
@@ -107,21 +144,39 @@ fn is_telling(word: &str, key: &str) -> bool {
 }
 
 fn key_of(label: &str) -> String {
-    let folded = normal::fold(label).replace('’', "'");
-    let mut key = String::with_capacity(folded.len());
+    let mut key = String::with_capacity(label.len());
+    push_keyed(&mut key, label);
+    let bare = without_article(&key, 0..key.len());
+    if bare.is_empty() { normal::squeeze(&normal::fold(label)) } else { key[bare].to_owned() }
+}
+
+/// Appends `piece` in the form of keys. What comes before does not matter, but for white space, which is never doubled.
+fn push_keyed(key: &mut String, piece: &str) {
+    let folded = normal::fold(piece);
+    let folded = if folded.contains('’') { folded.replace('’', "'") } else { folded };
     let mut rest = folded.as_str();
     while let Some(c) = rest.chars().next() {
         let possessive = rest.strip_prefix("'s").filter(|after| !after.starts_with(char::is_alphanumeric));
-        if let Some(after) = possessive.filter(|_| !key.is_empty()) {
+        if let Some(after) = possessive.filter(|_| key.ends_with(|before: char| before != ' ')) {
             rest = after;
             continue;
         }
-        key.push(if is_inner(c) { c } else { ' ' });
+        if is_inner(c) {
+            key.push(c);
+        } else if !key.is_empty() && !key.ends_with(' ') {
+            key.push(' ');
+        }
         rest = &rest[c.len_utf8()..];
     }
-    let squeezed = normal::squeeze(&key);
-    let bare = ["the ", "a ", "an "].iter().find_map(|article| squeezed.strip_prefix(article)).unwrap_or(&squeezed);
-    if bare.is_empty() { normal::squeeze(&folded) } else { bare.to_owned() }
+}
+
+/// The part of `range` without spaces around it and without a leading English article, unless that is all there is.
+fn without_article(key: &str, range: Range<usize>) -> Range<usize> {
+    let trimmed = key[range.clone()].trim_end();
+    let end = range.start + trimmed.len();
+    let trimmed = trimmed.trim_start();
+    let bare = ["the ", "a ", "an "].iter().find_map(|article| trimmed.strip_prefix(article)).unwrap_or(trimmed);
+    end - bare.len()..end
 }
 
 /// Letters, digits, marks, and the signs that make another name of one (`c++`, `c#`, `$5`, `5%`, `snake_case`).
@@ -180,20 +235,20 @@ mod tests {
             ("A Tale of Two Cities is long", "A Tale of Two Cities"),
         ] {
             let key = concept_key(title);
-            assert_eq!(longest_matches(&label_candidates(text, 7), |known| *known == key), [key.clone()], "{title}");
+            assert_eq!(Labels::of(text, 7).longest(|known| known == key.0), [key.clone()], "{title}");
         }
     }
 
     #[test]
     fn single_words_must_tell_something() {
-        assert_eq!(label_candidates("Who is it at 的 party", 1), []);
+        assert_eq!(Labels::of("Who is it at 的 party", 1).keys().count(), 0);
     }
 
     #[test]
     fn the_longest_known_label_wins_and_labels_do_not_overlap() {
         let known = ["new york", "new york city", "city hall"].map(concept_key);
-        let found =
-            longest_matches(&label_candidates("From New York City hall to New York", 7), |key| known.contains(key));
+        let found = Labels::of("From New York City hall to New York", 7)
+            .longest(|key| known.iter().any(|known| known.0 == key));
         assert_eq!(found, ["new york city", "new york"].map(concept_key));
     }
 
@@ -215,8 +270,18 @@ mod tests {
 
         #[test]
         fn candidates_are_clean(text in any::<String>(), max_words in 0usize..9) {
-            let candidates = label_candidates(&text, max_words);
-            prop_assert!(candidates.iter().all(|it| !it.key.0.is_empty() && !it.key.0.contains(char::is_control)));
+            let labels = Labels::of(&text, max_words);
+            prop_assert!(labels.keys().all(|key| !key.is_empty() && !key.contains(char::is_control)));
+        }
+
+        #[test]
+        fn a_label_has_the_same_key_alone_and_in_a_text(
+            before in "([a-z]{1,4}[,.]? ){0,3}",
+            label in "[A-Z][a-z]{2,6}( (of |the )?([A-Z][a-z]{1,5}|[0-9]{2,4}|C\\+\\+|Éa|[A-Z][a-zéß]{1,5}('s)?)){0,2}",
+        ) {
+            let labels = Labels::of(&format!("{before}{label}."), 7);
+            let key = concept_key(&label);
+            prop_assert!(labels.keys().any(|known| known == key.0) || stop::is_english(&key.0), "{labels:?} {key:?}");
         }
     }
 }

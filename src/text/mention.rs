@@ -1,6 +1,6 @@
 //! Concepts that a text names: people, places, things, identifiers, quoted terms, amounts, dates.
 //!
-//! Rules, no model: what they miss is found by looking up known titles ([`super::label_candidates`]), and what they find
+//! Rules, no model: what they miss is found by looking up known titles ([`super::Labels`]), and what they find
 //! too much is rare and weighs little. To add a kind: a function that appends [`Found`] spans.
 
 use std::{collections::HashSet, sync::LazyLock};

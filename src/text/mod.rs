@@ -15,7 +15,7 @@ mod stop;
 mod summary;
 mod term;
 
-pub use concept::{Candidate, concept_key, label_candidates, longest_matches, subjects};
+pub use concept::{Labels, concept_key, subjects};
 pub use hash::content_hash;
 pub use language::language;
 pub use mention::{Mention, mentions, warm};

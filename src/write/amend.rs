@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     ForgetReply, ForgetRequest, LinkReply, LinkRequest, UpdateRequest, WriteContext, decide,
-    matching::{about, require_alter},
+    matching::{Named, Reading, about, named, require_alter},
     store::{embed_again, settled},
     validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
 };
@@ -18,6 +18,15 @@ use crate::{
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
 pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest) -> Result<Memory, Error> {
+    update_if_other(ctx, caller, request).await.map(|(memory, _)| memory)
+}
+
+/// [`update`], and whether the request said anything new: if not, no revision is made.
+pub(super) async fn update_if_other(
+    ctx: &WriteContext,
+    caller: &Caller,
+    request: UpdateRequest,
+) -> Result<(Memory, bool), Error> {
     super::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
     let turn = ctx.turn.lock().await;
@@ -31,24 +40,32 @@ pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest)
             .advise("read the memory again and repeat the change"));
     }
     let new = amended(&old, request, ctx.settings.max_content_bytes)?;
+    if new == old {
+        return Ok((old, false));
+    }
     let vectors = embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors");
+    let content = new.content.clone();
+    let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
+        .await
+        .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let at = ctx.clock.now();
-    let new = Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), recorded_at: at, ..new };
+    let new = Memory {
+        spaces: vectors.iter().map(|vector| vector.space.clone()).collect(),
+        recorded_at: at,
+        revision: old.revision + 1,
+        ..new
+    };
+    let Named { mentions, by } = named(ctx, caller, &[(&new, &reading)]).await?.pop().unwrap_or_default();
     let mut ops = vec![
         Op::PutMemory { memory: Box::new(new.clone()), expected_revision: old.revision, vectors },
         Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
     ];
-    ops.extend(decide::concept_ops(
-        new.id,
-        &new.scope,
-        &about(new.title.as_deref()),
-        &text::mentions(&new.content),
-        at,
-    ));
+    ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &mentions, at));
+    ops.extend(decide::mention_ops(&by, at));
     ctx.graph.apply(&[change(ctx, caller, "update", at, ops)]).await?;
     drop(turn);
     settled(ctx).await;
-    Ok(new)
+    Ok((new, true))
 }
 
 /// Forgets memories, all or none.
@@ -231,6 +248,5 @@ fn amended(old: &Memory, request: UpdateRequest, max_content_bytes: usize) -> Re
     }
     new.content_hash = validate::hash_of(&new);
     new.terms = validate::terms_of(&new);
-    new.revision += 1;
     Ok(new)
 }

@@ -60,14 +60,15 @@ pub(super) fn decide(
         }));
     };
     if new {
-        let memory =
-            Memory { spaces: vectors.iter().map(|vector| vector.space.clone()).collect(), ..draft.memory.clone() };
+        // Believed from now on, not from when the request was read.
+        let memory = Memory {
+            spaces: vectors.iter().map(|vector| vector.space.clone()).collect(),
+            recorded_at: at,
+            ..draft.memory.clone()
+        };
         ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors });
         ops.extend(concept_ops(id, scope, &known.about, &known.mentions, at));
-        for (other, other_scope, key) in &known.named_by {
-            let concept = Concept::id_of(key).0;
-            edge(&mut ops, other.0, concept, EdgeKind::Mentions, 1.0, None, other_scope.clone());
-        }
+        ops.extend(mention_ops(&known.named_by, at));
         for (kind, before) in &known.before {
             edge(&mut ops, id.0, before.0, *kind, 1.0, None, scope.clone());
         }
@@ -152,6 +153,21 @@ pub(super) fn concept_ops(
         ops.push(Op::PutEdge(Edge { from: id.0, to, kind, weight: 1.0, reason: None, scope, recorded_at: at }));
     }
     ops
+}
+
+/// The edges from earlier memories to a new subject that their texts name.
+pub(super) fn mention_ops(named_by: &[(MemoryId, Scope, ConceptKey)], at: Timestamp) -> impl Iterator<Item = Op> {
+    named_by.iter().map(move |(other, scope, key)| {
+        Op::PutEdge(Edge {
+            from: other.0,
+            to: Concept::id_of(key).0,
+            kind: EdgeKind::Mentions,
+            weight: 1.0,
+            reason: None,
+            scope: scope.clone(),
+            recorded_at: at,
+        })
+    })
 }
 
 /// The scope whose readers see both; `None` if no single scope says that.

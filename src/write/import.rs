@@ -6,10 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LinkRequest, StoreRequest, UpdateRequest, WriteContext, link_all, store_all, update, validate};
+use tokio::task::JoinHandle;
+
+use super::{
+    LinkRequest, StoreRequest, UpdateRequest, WriteContext,
+    amend::update_if_other,
+    link_all,
+    store::{Drafter, commit},
+    validate::{self, Draft},
+};
 use crate::{
-    domain::{AsOf, Caller, EdgeKind, MemoryId, Outcome, Scope, Visibility},
-    error::Error,
+    domain::{AsOf, Caller, EdgeKind, Memory, MemoryId, Outcome, Right, Scope, Visibility},
+    error::{Error, ErrorCode},
     input,
 };
 
@@ -47,7 +55,10 @@ pub struct LineError {
 /// A line that was read.
 struct Line {
     number: usize,
+    /// Without its references, which are in `wanted`.
     request: StoreRequest,
+    wanted: Vec<(&'static str, Vec<String>)>,
+    draft: Result<Draft, Error>,
 }
 
 /// An edge asked for by external ids, to be made when all lines are stored.
@@ -67,6 +78,7 @@ pub async fn import(
     text: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Imported, Error> {
+    super::require(caller, Right::MemoryWrite)?;
     let started = Instant::now();
     let spent = || Duration::from_micros(ctx.vectors.spent_micros.load(Ordering::Relaxed));
     let before = spent();
@@ -74,16 +86,22 @@ pub async fn import(
     let mut references = Vec::new();
     let mut names: HashMap<String, MemoryId> = HashMap::new();
     let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
-    for batch in lines.chunks(BATCH) {
-        let mut read = Vec::new();
-        for (number, line) in batch {
-            match parse(line) {
-                Ok(request) => read.push(Line { number: *number, request }),
-                Err(error) => report.errors.push(LineError { line: *number, error }),
+    let mut batches = lines.chunks(BATCH).map(|batch| reading(ctx, caller, batch));
+    let mut next = batches.next();
+    while let Some(batch) = next {
+        let batch = batch.await.map_err(|_| Error::new(ErrorCode::Internal, "reading lines failed"))?;
+        // Read while this one is stored.
+        next = batches.next();
+        let last = batch.last().map_or(0, |line| line.as_ref().map_or_else(|error| error.line, |line| line.number));
+        let mut read = Vec::with_capacity(batch.len());
+        for line in batch {
+            match line {
+                Ok(line) => read.push(line),
+                Err(error) => report.errors.push(error),
             }
         }
         take(ctx, caller, read, &mut report, &mut references, &mut names).await?;
-        progress(batch.last().map_or(0, |(number, _)| *number));
+        progress(last);
     }
     refer(ctx, caller, references, &names, &mut report).await?;
     report.errors.sort_by_key(|error| error.line);
@@ -92,8 +110,39 @@ pub async fn import(
     Ok(report)
 }
 
-fn parse(line: &str) -> Result<StoreRequest, Error> {
-    input::json(line.trim_start_matches('\u{feff}'))
+/// Starts to read lines on the threads that may block.
+fn reading(ctx: &WriteContext, caller: &Caller, lines: &[(usize, &str)]) -> JoinHandle<Vec<Result<Line, LineError>>> {
+    let drafter = Drafter::new(ctx, caller);
+    let lines: Vec<(usize, String)> = lines.iter().map(|(number, line)| (*number, (*line).to_owned())).collect();
+    tokio::task::spawn_blocking(move || {
+        let parsed: Vec<_> = lines.iter().map(|(number, line)| parse(line).map(|read| (*number, read))).collect();
+        let requests = parsed.iter().map(|parsed| match parsed {
+            Ok((_, (request, _))) => Ok(request.clone()),
+            // Its draft is not looked at.
+            Err(_) => Err(Error::bad_input("input", "not a line")),
+        });
+        let drafts = drafter.draft_all(requests.collect());
+        lines
+            .iter()
+            .zip(parsed)
+            .zip(drafts)
+            .map(|(((line, _), parsed), draft)| match parsed {
+                Ok((number, (request, wanted))) => Ok(Line { number, request, wanted, draft }),
+                Err(error) => Err(LineError { line: *line, error }),
+            })
+            .collect()
+    })
+}
+
+/// A line's request and, apart, its references.
+fn parse(line: &str) -> Result<(StoreRequest, Vec<(&'static str, Vec<String>)>), Error> {
+    let mut request: StoreRequest = input::json(line.trim_start_matches('\u{feff}'))?;
+    let wanted = vec![
+        ("causes", std::mem::take(&mut request.causes)),
+        ("caused_by", std::mem::take(&mut request.caused_by)),
+        ("supersedes", std::mem::take(&mut request.supersedes)),
+    ];
+    Ok((request, wanted))
 }
 
 async fn take(
@@ -113,18 +162,17 @@ async fn take(
     });
     let rest = cut.map(|at| lines.split_off(at)).unwrap_or_default();
     let mut asked: Vec<(usize, Option<String>, Vec<(&'static str, Vec<String>)>)> = Vec::new();
-    let mut requests = Vec::new();
-    for Line { number, mut request } in lines {
-        let wanted = vec![
-            ("causes", std::mem::take(&mut request.causes)),
-            ("caused_by", std::mem::take(&mut request.caused_by)),
-            ("supersedes", std::mem::take(&mut request.supersedes)),
-        ];
+    let mut drafts = Vec::new();
+    for Line { number, request, wanted, draft } in lines {
         let before = scope_of(caller, &request)
             .and_then(|scope| known.get(&(scope.key(), request.external_id.clone()?)).copied());
         let name = request.external_id.clone();
         if let Some(id) = before {
-            match replace(ctx, caller, id, request).await {
+            let replaced = match draft {
+                Ok(draft) => replace(ctx, caller, id, request, &draft.memory).await,
+                Err(error) => Err(error),
+            };
+            match replaced {
                 Ok(true) => report.updated += 1,
                 Ok(false) => report.unchanged += 1,
                 Err(error) => {
@@ -135,10 +183,10 @@ async fn take(
             refer_later(number, id, name, wanted, references, names);
         } else {
             asked.push((number, name, wanted));
-            requests.push(request);
+            drafts.push(draft);
         }
     }
-    for ((number, name, wanted), reply) in asked.into_iter().zip(store_all(ctx, caller, requests).await?) {
+    for ((number, name, wanted), reply) in asked.into_iter().zip(commit(ctx, caller, drafts).await?) {
         match reply {
             Ok(reply) => {
                 if reply.outcome == Outcome::Refreshed.name() {
@@ -181,51 +229,43 @@ fn scope_of(caller: &Caller, request: &StoreRequest) -> Option<Scope> {
     validate::scope(caller, request.scope.as_deref(), request.group.clone()).ok()
 }
 
-/// Brings a known memory to what the line says; whether anything changed.
-async fn replace(ctx: &WriteContext, caller: &Caller, id: MemoryId, request: StoreRequest) -> Result<bool, Error> {
-    let draft = validate::draft(caller, request.clone(), id, ctx.clock.now(), &ctx.settings)?;
+/// Brings a known memory to what the line says; whether anything changed. What it says and when it applies are the
+/// line's, even where the line is silent; how it is rated changes only where the line says so.
+async fn replace(
+    ctx: &WriteContext,
+    caller: &Caller,
+    id: MemoryId,
+    request: StoreRequest,
+    draft: &Memory,
+) -> Result<bool, Error> {
     let stored = ctx.graph.memories(&[id], AsOf::default(), &caller.visibility()).await?;
-    let same = stored.iter().any(|memory| {
-        memory.content_hash == draft.memory.content_hash
-            && memory.tags == draft.memory.tags
-            && memory.kind == draft.memory.kind
-            && memory.memory_type == draft.memory.memory_type
-    });
-    if same {
-        return Ok(false);
+    let stored = stored.first().ok_or_else(|| Error::not_found("external_id"))?;
+    for (field, fixed) in [
+        ("session_id", stored.session_id == draft.session_id),
+        ("task_id", stored.task_id == draft.task_id),
+        ("speaker", stored.speaker == draft.speaker),
+    ] {
+        if !fixed {
+            return Err(Error::bad_input(field, "a known memory keeps what it has; forget it first to move it"));
+        }
     }
-    let StoreRequest {
-        content,
-        title,
-        summary,
-        context,
-        tags,
-        importance,
-        confidence,
-        kind,
-        r#type,
-        occurred_at,
-        valid_from,
-        valid_to,
-        ..
-    } = request;
     let change = UpdateRequest {
         id: id.to_string(),
-        content: Some(content),
-        title,
-        summary,
-        context,
-        tags: Some(tags),
-        importance,
-        confidence,
-        kind,
-        r#type,
-        occurred_at,
-        valid_from,
-        valid_to,
+        content: Some(request.content),
+        title: Some(request.title.unwrap_or_default()),
+        summary: request.summary.or_else(|| Some(draft.summary.clone())),
+        context: Some(request.context.unwrap_or_default()),
+        tags: Some(request.tags),
+        importance: request.importance,
+        confidence: request.confidence,
+        kind: request.kind,
+        r#type: request.r#type,
+        occurred_at: request.occurred_at,
+        valid_from: request.valid_from,
+        valid_to: request.valid_to,
         expected_revision: None,
     };
-    update(ctx, caller, change).await.map(|_| true)
+    update_if_other(ctx, caller, change).await.map(|(_, changed)| changed)
 }
 
 fn refer_later(

@@ -4,18 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use rayon::prelude::*;
-
 use super::{
     WriteContext,
     decide::{Known, narrower},
     validate::Draft,
 };
 use crate::{
-    domain::{AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope},
+    domain::{AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope, cosine},
     error::{Error, ErrorCode},
     ports::{KeywordQuery, VectorQuery},
-    text::{self, Mention},
+    text::{self, Labels, Mention},
 };
 
 /// Words of the longest name that is looked up in a text.
@@ -58,7 +56,8 @@ pub(super) async fn match_all(
     let mut last = last_members(ctx, &all).await?;
     let mut duplicates = duplicates(ctx, &all).await?;
     let referred = referred(ctx, caller, &all).await?;
-    let named = named(ctx, caller, &all).await?;
+    let texts: Vec<(&Memory, &Reading)> = all.iter().map(|draft| (&draft.memory, &draft.reading)).collect();
+    let mut named = named(ctx, caller, &texts).await?;
     let mut near = neighbours(ctx, caller, drafts).await?;
     let mut met = Vec::with_capacity(drafts.len());
     for (place, (draft, _)) in drafts.iter().enumerate() {
@@ -75,8 +74,8 @@ pub(super) async fn match_all(
                         known.before.extend(last.insert(chain, memory.id).map(|before| (kind, before)));
                     }
                     known.about = about(memory.title.as_deref());
-                    known.mentions.clone_from(&named.mentions[place]);
-                    known.named_by.clone_from(&named.by[place]);
+                    let Named { mentions, by } = std::mem::take(&mut named[place]);
+                    (known.mentions, known.named_by) = (mentions, by);
                     known.neighbours = std::mem::take(&mut near[place]);
                 }
                 Ok(known)
@@ -153,30 +152,43 @@ pub(super) fn require_alter(caller: &Caller, memory: &Memory) -> Result<(), Erro
     }
 }
 
-/// What the texts of a batch name, and who named it before.
-struct Named {
-    mentions: Vec<Vec<Mention>>,
-    by: Vec<Vec<(MemoryId, Scope, ConceptKey)>>,
+/// What a text names, before anything is known of the others. Made off the async threads: segmenting is the dearest step
+/// of a store without a model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    mentions: Vec<Mention>,
+    labels: Labels,
 }
 
-async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result<Named, Error> {
-    let texts: Vec<String> = drafts.iter().map(|draft| draft.memory.content.clone()).collect();
-    // Segmenting is the dearest step of a store without a model: it leaves the async threads alone.
-    let read = tokio::task::spawn_blocking(move || {
-        let read = |text: &String| (text::mentions(text), text::label_candidates(text, LABEL_WORDS));
-        texts.par_iter().map(read).collect::<Vec<_>>()
-    })
-    .await
-    .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
-    let titles: HashMap<ConceptKey, String> = drafts
+impl Reading {
+    pub fn of(content: &str) -> Self {
+        Self { mentions: text::mentions(content), labels: Labels::of(content, LABEL_WORDS) }
+    }
+}
+
+/// What a memory names, and who named it before.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// The concepts that its text mentions.
+    pub mentions: Vec<Mention>,
+    /// Earlier memories that name what this one is about.
+    pub by: Vec<(MemoryId, Scope, ConceptKey)>,
+}
+
+/// What each of a batch of memories names, given what its text says.
+pub(super) async fn named(
+    ctx: &WriteContext,
+    caller: &Caller,
+    memories: &[(&Memory, &Reading)],
+) -> Result<Vec<Named>, Error> {
+    let titles: HashMap<ConceptKey, String> = memories
         .iter()
-        .flat_map(|draft| about(draft.memory.title.as_deref()))
+        .flat_map(|(memory, _)| about(memory.title.as_deref()))
         .map(|title| (title.key, title.label))
         .collect();
-    let mut looked_up: HashSet<&ConceptKey> =
-        read.iter().flat_map(|(_, candidates)| candidates).map(|candidate| &candidate.key).collect();
-    looked_up.extend(titles.keys());
-    let looked_up: Vec<ConceptKey> = looked_up.into_iter().cloned().collect();
+    let mut looked_up: HashSet<&str> = memories.iter().flat_map(|(_, reading)| reading.labels.keys()).collect();
+    looked_up.extend(titles.keys().map(|key| key.0.as_str()));
+    let looked_up: Vec<ConceptKey> = looked_up.into_iter().map(|key| ConceptKey(key.to_owned())).collect();
     let known: HashMap<ConceptKey, String> = ctx
         .graph
         .concepts(&looked_up, &caller.visibility())
@@ -185,25 +197,24 @@ async fn named(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result
         .filter(|found| found.about > 0)
         .map(|found| (found.concept.key, found.concept.label))
         .collect();
+    let label = |key: &str| known.get(key).or_else(|| titles.get(key));
     let mut new_subjects = HashSet::new();
-    let mut named = Named { mentions: Vec::new(), by: Vec::new() };
-    for (draft, (mut mentions, candidates)) in drafts.iter().zip(read) {
-        let label = |key: &ConceptKey| known.get(key).or_else(|| titles.get(key));
-        for key in text::longest_matches(&candidates, |key| label(key).is_some()) {
-            if let Some(label) = label(&key) {
-                mentions.push(Mention { label: label.clone(), key });
+    let mut all = Vec::with_capacity(memories.len());
+    for (memory, reading) in memories {
+        let mut named = Named { mentions: reading.mentions.clone(), by: Vec::new() };
+        for key in reading.labels.longest(|key| label(key).is_some()) {
+            if let Some(label) = label(&key.0) {
+                named.mentions.push(Mention { label: label.clone(), key });
             }
         }
-        named.mentions.push(mentions);
-        let mut by = Vec::new();
-        for subject in about(draft.memory.title.as_deref()) {
+        for subject in about(memory.title.as_deref()) {
             if !known.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()) {
-                by.extend(named_by(ctx, caller, subject).await?);
+                named.by.extend(named_by(ctx, caller, subject).await?);
             }
         }
-        named.by.push(by);
+        all.push(named);
     }
-    Ok(named)
+    Ok(all)
 }
 
 /// Earlier memories whose text has the name of a new subject, word for word.
@@ -226,8 +237,7 @@ async fn named_by(
         .filter(|memory| format!(" {} ", memory.terms).contains(&phrase))
         .filter(|memory| {
             // A single word is a name only where it is written as one.
-            subject.key.0.contains(' ')
-                || text::label_candidates(&memory.content, 1).iter().any(|candidate| candidate.key == subject.key)
+            subject.key.0.contains(' ') || Labels::of(&memory.content, 1).keys().any(|key| key == subject.key.0)
         })
         .map(|memory| (memory.id, memory.scope, subject.key.clone()))
         .collect())
@@ -267,8 +277,7 @@ async fn neighbours(
         .map(|(place, hits)| {
             let stored = hits.into_iter().map(|hit| (hit.id, hit.score));
             let earlier = drafts[..place].iter().zip(&vectors).filter_map(|((other, _), vector)| {
-                let cosine = vector.as_ref()?.iter().zip(vectors[place].as_ref()?).map(|(a, b)| a * b).sum();
-                Some((other.memory.id, cosine))
+                Some((other.memory.id, cosine(vector.as_ref()?, vectors[place].as_ref()?)))
             });
             let mut near: Vec<(MemoryId, f32)> =
                 stored.chain(earlier).map(|(id, cosine)| (id, card.calibration.passages(cosine))).collect();

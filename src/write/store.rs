@@ -1,11 +1,11 @@
 //! Stores memories: one, or a batch in one transaction.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rayon::prelude::*;
 
 use super::{
-    StoreReply, StoreRequest, StoreState, WriteContext, decide,
+    StoreReply, StoreRequest, StoreState, WriteContext, WriteSettings, decide,
     matching::{self, LastMembers},
     validate::{self, Draft},
 };
@@ -14,7 +14,7 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, Right, Visibility,
     },
     error::{Error, ErrorCode},
-    ports::{PortError, PortErrorKind},
+    ports::{Clock, PortError, PortErrorKind},
 };
 
 /// How long an answer waits for its vectors to be searchable before it says `pending_index`.
@@ -34,19 +34,45 @@ pub async fn store_all(
     requests: Vec<StoreRequest>,
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
     super::require(caller, Right::MemoryWrite)?;
-    let now = ctx.clock.now();
-    let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(requests.len());
-    let mut drafts: Vec<(usize, Draft)> = Vec::with_capacity(requests.len());
-    let requests: Vec<(MemoryId, StoreRequest)> =
-        requests.into_iter().map(|request| (MemoryId(ctx.clock.next_id()), request)).collect();
-    let (drafter, settings) = (caller.clone(), ctx.settings.clone());
-    let drafted = tokio::task::spawn_blocking(move || {
-        let draft = |(id, request)| validate::draft(&drafter, request, id, now, &settings);
-        requests.into_par_iter().map(draft).collect::<Vec<_>>()
-    })
-    .await
-    .map_err(|_| Error::new(ErrorCode::Internal, "reading a request failed"))?;
-    for (place, draft) in drafted.into_iter().enumerate() {
+    let drafter = Drafter::new(ctx, caller);
+    let drafts = tokio::task::spawn_blocking(move || drafter.draft_all(requests.into_iter().map(Ok).collect()))
+        .await
+        .map_err(|_| Error::new(ErrorCode::Internal, "reading a request failed"))?;
+    commit(ctx, caller, drafts).await
+}
+
+/// What it takes to make drafts of requests. Blocks: for threads other than the async ones.
+pub(super) struct Drafter {
+    caller: Caller,
+    clock: Arc<dyn Clock>,
+    settings: WriteSettings,
+}
+
+impl Drafter {
+    pub fn new(ctx: &WriteContext, caller: &Caller) -> Self {
+        Self { caller: caller.clone(), clock: ctx.clock.clone(), settings: ctx.settings.clone() }
+    }
+
+    /// Drafts in the order of `requests`, made on all cores. An error is passed on in its place.
+    pub fn draft_all(&self, requests: Vec<Result<StoreRequest, Error>>) -> Vec<Result<Draft, Error>> {
+        let now = self.clock.now();
+        // Ids in the order of the requests, whichever thread comes first.
+        let with_ids: Vec<(MemoryId, Result<StoreRequest, Error>)> =
+            requests.into_iter().map(|request| (MemoryId(self.clock.next_id()), request)).collect();
+        let draft = |(id, request): (_, Result<_, _>)| validate::draft(&self.caller, request?, id, now, &self.settings);
+        with_ids.into_par_iter().map(draft).collect()
+    }
+}
+
+/// Stores drafts in one transaction, as [`store_all`] says.
+pub(super) async fn commit(
+    ctx: &WriteContext,
+    caller: &Caller,
+    given: Vec<Result<Draft, Error>>,
+) -> Result<Vec<Result<StoreReply, Error>>, Error> {
+    let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(given.len());
+    let mut drafts: Vec<(usize, Draft)> = Vec::with_capacity(given.len());
+    for (place, draft) in given.into_iter().enumerate() {
         replies.push(match draft {
             Err(error) => Some(Err(error)),
             Ok(draft) if draft.memory.importance < ctx.settings.min_importance => Some(Ok(dropped(ctx, &draft))),

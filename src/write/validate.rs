@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{StoreRequest, WriteSettings};
+use super::{StoreRequest, WriteSettings, matching::Reading};
 use crate::{
     domain::{Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, Scope, Status, Verification},
     error::{Error, ErrorCode},
@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub supersedes: Vec<MemoryId>,
     pub idempotency_key: Option<String>,
     pub request_hash: String,
+    /// What its text names.
+    pub reading: Reading,
 }
 
 /// Checks `request` and fills in the defaults; `id` and `now` become the memory's.
@@ -129,6 +131,7 @@ pub(super) fn draft(
     memory.content_hash = hash_of(&memory);
     memory.terms = terms_of(&memory);
     Ok(Draft {
+        reading: Reading::of(&memory.content),
         memory,
         causes: input::memory_ids("causes", &request.causes, REFERENCES_MAX)?,
         caused_by: input::memory_ids("caused_by", &request.caused_by, REFERENCES_MAX)?,

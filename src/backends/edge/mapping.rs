@@ -213,8 +213,10 @@ fn time(field: &'static str, edge: Edge) -> Condition {
 }
 
 fn any_of<T: Into<String>>(field: &'static str, values: impl IntoIterator<Item = T>) -> Condition {
-    let values: Vec<String> = values.into_iter().map(Into::into).collect();
-    Condition::Field(FieldCondition::new_match(path(field), Match::from(values)))
+    let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
+    // The engine hashes every point it has seen for a list, even of one.
+    let matched = if values.len() == 1 { Match::from(values.remove(0)) } else { Match::from(values) };
+    Condition::Field(FieldCondition::new_match(path(field), matched))
 }
 
 /// The path of a top-level field.

@@ -16,7 +16,10 @@ use jiff::Timestamp;
 /// All of `changes` or none.
 pub(super) fn apply(connection: &mut Connection, changes: &[ChangeSet]) -> Result<Vec<Applied>, SqliteError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let applied = changes.iter().map(|change| apply_one(&transaction, change)).collect::<Result<Vec<_>, _>>()?;
+    let mut unwritten = Vec::new();
+    let applied =
+        changes.iter().map(|change| apply_one(&transaction, change, &mut unwritten)).collect::<Result<Vec<_>, _>>()?;
+    write_terms(&transaction, &mut unwritten)?;
     transaction.commit()?;
     if changes.iter().flat_map(|change| &change.ops).any(|op| matches!(op, Op::Forget { .. })) {
         // The log still holds the forgotten text. A reader at work can keep it from being cut now; the next forget or
@@ -26,7 +29,19 @@ pub(super) fn apply(connection: &mut Connection, changes: &[ChangeSet]) -> Resul
     Ok(applied)
 }
 
-fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applied, SqliteError> {
+/// Terms of a memory that are not in the full-text index yet. They are written together: each other statement in between
+/// would make the index write out what it has gathered.
+struct Terms {
+    rowid: i64,
+    scope: i64,
+    terms: String,
+}
+
+fn apply_one(
+    transaction: &Transaction<'_>,
+    change: &ChangeSet,
+    unwritten: &mut Vec<Terms>,
+) -> Result<Applied, SqliteError> {
     let new = transaction
         .prepare_cached(
             "INSERT INTO change (id, at, actor, use_case, ops) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
@@ -45,7 +60,7 @@ fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applie
     for op in &change.ops {
         match op {
             Op::PutMemory { memory, expected_revision, .. } => {
-                put_memory(transaction, memory, *expected_revision, change.at)?;
+                put_memory(transaction, memory, *expected_revision, change.at, unwritten)?;
             }
             Op::Retire { id, status, valid_to } => {
                 retired.push(retire(transaction, *id, *status, *valid_to, change.at)?);
@@ -56,7 +71,7 @@ fn apply_one(transaction: &Transaction<'_>, change: &ChangeSet) -> Result<Applie
             Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, &mut loosened)?,
             Op::PutConcept(concept) => put_concept(transaction, concept)?,
             Op::PutEvent(event) => put_event(transaction, event)?,
-            Op::Forget { id } => forget(transaction, *id, &mut loosened)?,
+            Op::Forget { id } => forget(transaction, *id, &mut loosened, unwritten)?,
         }
     }
     // Not before: what one operation lets go, a later one may name again.
@@ -117,7 +132,13 @@ const PUT_MEMORY: &str = "
         last_accessed = :last_accessed, body = :body
     RETURNING rowid";
 
-fn put_memory(transaction: &Transaction<'_>, memory: &Memory, expected: u64, at: Timestamp) -> Result<(), SqliteError> {
+fn put_memory(
+    transaction: &Transaction<'_>,
+    memory: &Memory,
+    expected: u64,
+    at: Timestamp,
+    unwritten: &mut Vec<Terms>,
+) -> Result<(), SqliteError> {
     let before = stored(transaction, memory.id)?;
     if before.as_ref().map_or(0, |before| before.memory.revision) != expected {
         return Err(SqliteError::Conflict("memory"));
@@ -177,12 +198,19 @@ fn put_memory(transaction: &Transaction<'_>, memory: &Memory, expected: u64, at:
     )?;
     match before {
         Some(before) if before.scope == scope && before.memory.terms == memory.terms => return Ok(()),
-        Some(before) => remove_terms(transaction, &before)?,
+        Some(before) => remove_terms(transaction, &before, unwritten)?,
         None => {}
     }
-    transaction
-        .prepare_cached("INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's' || ?3)")?
-        .execute(params![rowid, memory.terms, scope])?;
+    unwritten.push(Terms { rowid, scope, terms: memory.terms.clone() });
+    Ok(())
+}
+
+fn write_terms(transaction: &Transaction<'_>, unwritten: &mut Vec<Terms>) -> Result<(), SqliteError> {
+    let mut statement =
+        transaction.prepare_cached("INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's' || ?3)")?;
+    for Terms { rowid, scope, terms } in unwritten.drain(..) {
+        statement.execute(params![rowid, terms, scope])?;
+    }
     Ok(())
 }
 
@@ -201,7 +229,8 @@ fn next_position(
 }
 
 /// The index keeps no text, so a deletion must name exactly what was indexed.
-fn remove_terms(transaction: &Transaction<'_>, stored: &Stored) -> Result<(), SqliteError> {
+fn remove_terms(transaction: &Transaction<'_>, stored: &Stored, unwritten: &mut Vec<Terms>) -> Result<(), SqliteError> {
+    write_terms(transaction, unwritten)?;
     transaction
         .prepare_cached(
             "INSERT INTO memory_terms (memory_terms, rowid, terms, scope) VALUES ('delete', ?1, ?2, 's' || ?3)",
@@ -375,11 +404,16 @@ fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(
 
 /// Removes every copy: the record, its history and edges (by cascade), its terms, answers that tell of it, and its record
 /// in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
-fn forget(transaction: &Transaction<'_>, id: MemoryId, loosened: &mut Vec<i64>) -> Result<(), SqliteError> {
+fn forget(
+    transaction: &Transaction<'_>,
+    id: MemoryId,
+    loosened: &mut Vec<i64>,
+    unwritten: &mut Vec<Terms>,
+) -> Result<(), SqliteError> {
     let key = id.0.as_bytes();
     if let Some(stored) = stored(transaction, id)? {
         loosen(transaction, id.0, loosened)?;
-        remove_terms(transaction, &stored)?;
+        remove_terms(transaction, &stored, unwritten)?;
         transaction.prepare_cached("DELETE FROM memory WHERE rowid = ?1")?.execute([stored.rowid])?;
     }
     transaction
