@@ -84,7 +84,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         let entry = evidence.entry(*id).or_default();
         entry.semantic = entry.semantic.or(expanded.similarity.get(id).copied());
         // What the graph brings leads; how well it answers by itself decides among equals.
-        entry.relevance = ctx.settings.activation.gain * reached.activation + entry.relevance;
+        entry.relevance += ctx.settings.activation.gain * reached.activation;
         entry.activation = Some(reached.activation);
     }
     // Where one starts is no answer: the memories asked for, or the best match. Another match is one, if a seed leads to it.

@@ -207,7 +207,7 @@ async fn query_vectors<'a>(ctx: &'a ReadContext, query: &str) -> Result<Vec<Quer
 fn last_of_several_lines(query: &str) -> Option<&str> {
     let mut lines = query.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next();
-    lines.last().filter(|_| first.is_some())
+    lines.next_back().filter(|_| first.is_some())
 }
 
 /// The vector of `line` for each query; none without a line.

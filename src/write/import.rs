@@ -52,12 +52,15 @@ pub struct LineError {
     pub error: Error,
 }
 
+/// External ids that a line refers to, by field.
+type Wanted = Vec<(&'static str, Vec<String>)>;
+
 /// A line that was read.
 struct Line {
     number: usize,
     /// Without its references, which are in `wanted`.
     request: StoreRequest,
-    wanted: Vec<(&'static str, Vec<String>)>,
+    wanted: Wanted,
     draft: Result<Draft, Error>,
 }
 
@@ -135,7 +138,7 @@ fn reading(ctx: &WriteContext, caller: &Caller, lines: &[(usize, &str)]) -> Join
 }
 
 /// A line's request and, apart, its references.
-fn parse(line: &str) -> Result<(StoreRequest, Vec<(&'static str, Vec<String>)>), Error> {
+fn parse(line: &str) -> Result<(StoreRequest, Wanted), Error> {
     let mut request: StoreRequest = input::json(line.trim_start_matches('\u{feff}'))?;
     let wanted = vec![
         ("causes", std::mem::take(&mut request.causes)),
@@ -161,7 +164,7 @@ async fn take(
         line.request.external_id.is_some() && !first_in_batch.insert(name)
     });
     let rest = cut.map(|at| lines.split_off(at)).unwrap_or_default();
-    let mut asked: Vec<(usize, Option<String>, Vec<(&'static str, Vec<String>)>)> = Vec::new();
+    let mut asked: Vec<(usize, Option<String>, Wanted)> = Vec::new();
     let mut drafts = Vec::new();
     for Line { number, request, wanted, draft } in lines {
         let before = scope_of(caller, &request)
@@ -272,7 +275,7 @@ fn refer_later(
     line: usize,
     id: MemoryId,
     name: Option<String>,
-    wanted: Vec<(&'static str, Vec<String>)>,
+    wanted: Wanted,
     references: &mut Vec<Reference>,
     names: &mut HashMap<String, MemoryId>,
 ) {

@@ -82,7 +82,7 @@ impl EdgeIndex {
         operation: &'static str,
         dir: &Path,
         spaces: &[SpaceSpec],
-        open: fn(&Path, &[SpaceSpec]) -> Result<(EdgeShard, bool), EdgeError>,
+        open: impl FnOnce(&Path, &[SpaceSpec]) -> Result<(EdgeShard, bool), EdgeError> + Send + 'static,
     ) -> Result<Self, PortError> {
         let (dir, spaces) = (dir.to_owned(), spaces.to_vec());
         off_thread(operation, move || {

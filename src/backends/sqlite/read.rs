@@ -186,7 +186,7 @@ fn match_expression(query: &KeywordQuery, seen: &Seen) -> Option<String> {
             terms.push(format!("\"{}\"", term.replace('"', "\"\"")));
         }
     }
-    if terms.is_empty() || !(seen.system || !seen.scopes.is_empty()) {
+    if terms.is_empty() || !seen.system && seen.scopes.is_empty() {
         return None;
     }
     let terms = terms.join(if query.all { " AND " } else { " OR " });
