@@ -63,8 +63,8 @@ impl GraphStore for SqliteStore {
     }
 
     async fn keyword(&self, query: &KeywordQuery, visibility: &Visibility) -> Result<Vec<Scored>, PortError> {
-        let (query, visibility) = (query.clone(), visibility.clone());
-        self.read("keyword", move |connection| read::keyword(connection, &query, &visibility)).await
+        let (query, visibility, frequencies) = (query.clone(), visibility.clone(), self.frequencies.clone());
+        self.read("keyword", move |connection| read::keyword(connection, &frequencies, &query, &visibility)).await
     }
 
     async fn recent(&self, filter: &Filter, limit: usize, visibility: &Visibility) -> Result<Vec<Scored>, PortError> {

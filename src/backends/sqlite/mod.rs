@@ -8,6 +8,7 @@
 
 mod apply;
 mod error;
+mod frequency;
 mod graph_store;
 mod journal;
 mod neighbourhood;
@@ -28,7 +29,7 @@ use rusqlite::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use self::error::SqliteError;
+use self::{error::SqliteError, frequency::Frequencies};
 use crate::ports::PortError;
 
 const READERS: usize = 4;
@@ -39,6 +40,7 @@ pub struct SqliteStore {
     path: PathBuf,
     writer: Pool,
     readers: Pool,
+    frequencies: Arc<Frequencies>,
 }
 
 impl SqliteStore {
@@ -51,7 +53,8 @@ impl SqliteStore {
         blocking("open", move || {
             let writer = Pool::of(vec![schema::open_writer(&path)?]);
             let readers = (0..READERS).map(|_| schema::open_reader(&path)).collect::<Result<_, _>>()?;
-            Ok(Self { path, writer, readers: Pool::of(readers) })
+            let frequencies = Arc::new(Frequencies::new());
+            Ok(Self { path, writer, readers: Pool::of(readers), frequencies })
         })
         .await
     }

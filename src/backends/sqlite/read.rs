@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::{
     error::SqliteError,
+    frequency::Frequencies,
     rows::{
         self, Conditions, Scopes, Seen, bind, edge, matching, memory, memory_columns, memory_of_body, named, texts,
         timestamp, unpack, uuid, visible,
@@ -152,11 +153,16 @@ pub(super) fn recorded(connection: &Connection, principal: &str, key: &str) -> R
 
 pub(super) fn keyword(
     connection: &Connection,
+    frequencies: &Frequencies,
     query: &KeywordQuery,
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, SqliteError> {
     let seen = Seen::of(connection, visibility)?;
-    let Some(expression) = match_expression(query, &seen) else { return Ok(Vec::new()) };
+    let Some(mut terms) = asked_terms(query) else { return Ok(Vec::new()) };
+    if !query.all {
+        terms = frequencies.telling(connection, terms)?;
+    }
+    let Some(expression) = match_expression(&terms, query.all, &seen) else { return Ok(Vec::new()) };
     let conditions = Conditions::of(&query.filter, seen);
     let mut statement = connection.prepare_cached(concat!(
         "SELECT m.id, -bm25(memory_terms, 1.0, 0.0) AS score FROM memory_terms
@@ -170,9 +176,8 @@ pub(super) fn keyword(
     scored(statement.raw_query())
 }
 
-/// The question in FTS5's language, the reader's scopes inside it; `None` if nothing can answer. Every term is a quoted
-/// string, in which only the quote has a meaning.
-fn match_expression(query: &KeywordQuery, seen: &Seen) -> Option<String> {
+/// The distinct terms of the question; `None` if it must have one that no memory can have.
+fn asked_terms(query: &KeywordQuery) -> Option<Vec<String>> {
     let mut taken = HashSet::new();
     let mut terms = Vec::new();
     for term in &query.terms {
@@ -183,13 +188,24 @@ fn match_expression(query: &KeywordQuery, seen: &Seen) -> Option<String> {
                 return None;
             }
         } else if terms.len() < MAX_TERMS && taken.insert(term.clone()) {
-            terms.push(format!("\"{}\"", term.replace('"', "\"\"")));
+            terms.push(term);
         }
     }
+    Some(terms)
+}
+
+/// A term in FTS5's language: a quoted string, in which only the quote has a meaning.
+pub(super) fn quoted(term: &str) -> String {
+    format!("\"{}\"", term.replace('"', "\"\""))
+}
+
+/// The question in FTS5's language, the reader's scopes inside it; `None` if nothing can answer.
+fn match_expression(terms: &[String], all: bool, seen: &Seen) -> Option<String> {
     if terms.is_empty() || !seen.system && seen.scopes.is_empty() {
         return None;
     }
-    let terms = terms.join(if query.all { " AND " } else { " OR " });
+    let terms: Vec<String> = terms.iter().map(|term| quoted(term)).collect();
+    let terms = terms.join(if all { " AND " } else { " OR " });
     if seen.system {
         return Some(format!("terms : ({terms})"));
     }
