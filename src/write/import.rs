@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Lines stored in one transaction.
-const BATCH: usize = 128;
+const BATCH: usize = 256;
 
 /// What an import did.
 #[derive(Debug, Default)]

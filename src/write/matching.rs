@@ -4,6 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+use futures::future::try_join_all;
+
 use super::{
     WriteContext,
     decide::{Known, narrower},
@@ -186,10 +189,11 @@ pub(super) async fn named(
         .flat_map(|(memory, _)| about(memory.title.as_deref()))
         .map(|title| (title.key, title.label))
         .collect();
-    let mut looked_up: HashSet<&str> = memories.iter().flat_map(|(_, reading)| reading.labels.keys()).collect();
+    // Hundreds of keys for each memory: hashing them is a noticeable part of a store.
+    let mut looked_up: HashSet<&str, RandomState> = memories.iter().flat_map(|(_, reading)| reading.labels.keys()).collect();
     looked_up.extend(titles.keys().map(|key| key.0.as_str()));
     let looked_up: Vec<ConceptKey> = looked_up.into_iter().map(|key| ConceptKey(key.to_owned())).collect();
-    let known: HashMap<ConceptKey, String> = ctx
+    let stored: HashMap<ConceptKey, String> = ctx
         .graph
         .concepts(&looked_up, &caller.visibility())
         .await?
@@ -197,24 +201,23 @@ pub(super) async fn named(
         .filter(|found| found.about > 0)
         .map(|found| (found.concept.key, found.concept.label))
         .collect();
-    let label = |key: &str| known.get(key).or_else(|| titles.get(key));
+    let known: HashMap<&str, &str, RandomState> =
+        titles.iter().chain(&stored).map(|(key, label)| (key.0.as_str(), label.as_str())).collect();
     let mut new_subjects = HashSet::new();
-    let mut all = Vec::with_capacity(memories.len());
-    for (memory, reading) in memories {
-        let mut named = Named { mentions: reading.mentions.clone(), by: Vec::new() };
-        for key in reading.labels.longest(|key| label(key).is_some()) {
-            if let Some(label) = label(&key.0) {
-                named.mentions.push(Mention { label: label.clone(), key });
-            }
+    let named = memories.iter().map(|(memory, reading)| {
+        let mut mentions = reading.mentions.clone();
+        for key in reading.labels.longest(|key| known.contains_key(key)) {
+            mentions.push(Mention { label: known[key.0.as_str()].to_owned(), key });
         }
-        for subject in about(memory.title.as_deref()) {
-            if !known.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()) {
-                named.by.extend(named_by(ctx, caller, subject).await?);
-            }
+        let mut subjects = about(memory.title.as_deref());
+        subjects.retain(|subject| !stored.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()));
+        async move {
+            let by = try_join_all(subjects.into_iter().map(|subject| named_by(ctx, caller, subject))).await?;
+            Ok(Named { mentions, by: by.concat() })
         }
-        all.push(named);
-    }
-    Ok(all)
+    });
+    // All made before the first is waited for: `new_subjects` says which memory is the first about a subject.
+    try_join_all(named.collect::<Vec<_>>()).await
 }
 
 /// Earlier memories whose text has the name of a new subject, word for word.
