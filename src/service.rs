@@ -19,8 +19,8 @@ use crate::{
         RecallRequest,
     },
     write::{
-        self, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest, StoreReply, StoreRequest, UpdateRequest,
-        Vectors, WriteContext, WriteSettings,
+        self, FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest,
+        ObserveReply, ObserveRequest, StoreReply, StoreRequest, UpdateRequest, Vectors, WriteContext, WriteSettings,
     },
 };
 
@@ -92,7 +92,7 @@ impl Service {
                 vectors,
                 clock,
                 settings: write,
-                turn: tokio::sync::Mutex::default(),
+                turn: Arc::default(),
             },
             parts,
         }
@@ -125,6 +125,16 @@ impl Service {
     /// Links two memories.
     pub async fn link(&self, caller: &Caller, request: LinkRequest) -> Result<LinkReply, Error> {
         measured("link", write::link(&self.write, caller, request)).await
+    }
+
+    /// Notes a vote on a memory.
+    pub async fn feedback(&self, caller: &Caller, request: FeedbackRequest) -> Result<FeedbackReply, Error> {
+        measured("feedback", write::feedback(&self.write, caller, request)).await
+    }
+
+    /// Keeps a raw event, with the memory that it makes.
+    pub async fn observe(&self, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
+        measured("observe", write::observe(&self.write, caller, request)).await
     }
 
     /// Links many memories in one transaction.

@@ -48,7 +48,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         world: input::optional_time("as_of", request.as_of.as_deref())?,
         known: input::optional_time("known_at", request.known_at.as_deref())?,
     };
-    let now = ctx.clock.now();
+    let now = as_of.known.unwrap_or_else(|| ctx.clock.now());
     let filter = Filter { as_of, now: Some(now), ..Filter::default() };
     let visibility = caller.visibility();
     let deadline = deadline(ctx);
@@ -92,7 +92,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
     for (start, _) in starts {
         evidence.remove(start);
     }
-    let order = Order { terms: &found.terms, as_of, now, limit, min_score: None };
+    let order = Order { terms: &found.terms, filter: &filter, now, limit, min_score: None };
     let items = items(ctx, evidence, &order, &visibility).await?;
     let explain = request.explain.unwrap_or(true);
     let items: Vec<AssociatedItem> = items

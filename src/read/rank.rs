@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Profile, ReadContext, RecallItem, Why};
 use crate::{
-    domain::{AsOf, Memory, MemoryId, Visibility},
+    domain::{Filter, Memory, MemoryId, Visibility},
     error::Error,
     scoring::{Signals, freshness, rank},
 };
@@ -29,7 +29,8 @@ pub(super) struct Evidence {
 /// How to order.
 pub(super) struct Order<'a> {
     pub terms: &'a [String],
-    pub as_of: AsOf,
+    /// What the question is narrowed to, and the moments it asks about.
+    pub filter: &'a Filter,
     pub now: Timestamp,
     pub limit: usize,
     pub min_score: Option<f32>,
@@ -55,9 +56,11 @@ pub(super) async fn items(
     let ids: Vec<MemoryId> = best.iter().map(|(id, _)| *id).collect();
     let memories: HashMap<MemoryId, Memory> = ctx
         .graph
-        .memories(&ids, order.as_of, visibility)
+        .memories(&ids, order.filter.as_of, visibility)
         .await?
         .into_iter()
+        // The index knows retirements and texts of today; the graph store says how each memory was at the moment asked for.
+        .filter(|memory| order.filter.matches(memory))
         .map(|memory| (memory.id, memory))
         .collect();
     let mut items: Vec<RecallItem> = best

@@ -16,6 +16,7 @@ use crate::{
     scoring::{fuse, scaled},
     text,
 };
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 /// Items of an answer when no limit is given.
@@ -33,6 +34,8 @@ pub(super) struct Question {
     pub limit: usize,
     pub filter: Filter,
     pub min_score: Option<f32>,
+    /// The present moment, or the one that `known_at` goes back to.
+    pub now: Timestamp,
     /// Tokens of the prompt block, if one is wanted.
     pub prompt: Option<usize>,
     pub explain: bool,
@@ -45,7 +48,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     let question = question(ctx, request)?;
     let visibility = caller.visibility();
     let deadline = deadline(ctx);
-    let now = ctx.clock.now();
+    let now = question.now;
     let arms = Arms {
         semantic: matches!(question.mode, Mode::Hybrid | Mode::Semantic | Mode::Associative),
         keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
@@ -63,7 +66,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     }
     let order = Order {
         terms: &found.terms,
-        as_of: question.filter.as_of,
+        filter: &question.filter,
         now,
         limit: question.limit,
         min_score: question.min_score,
@@ -112,6 +115,8 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
         Mode::Recent if request.query.trim().is_empty() => String::new(),
         _ => input::text("query", request.query, ctx.settings.max_query_bytes)?,
     };
+    let known = input::optional_time("known_at", request.known_at.as_deref())?;
+    let now = known.unwrap_or_else(|| ctx.clock.now());
     let filter = Filter {
         kinds: input::names("kinds", &request.kinds)?,
         types: input::names("types", &request.types)?,
@@ -121,11 +126,8 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
         since: input::optional_time("since", request.since.as_deref())?,
         until: input::optional_time("until", request.until.as_deref())?,
         include_superseded: request.include_superseded,
-        now: Some(ctx.clock.now()),
-        as_of: AsOf {
-            world: input::optional_time("as_of", request.as_of.as_deref())?,
-            known: input::optional_time("known_at", request.known_at.as_deref())?,
-        },
+        now: Some(now),
+        as_of: AsOf { world: input::optional_time("as_of", request.as_of.as_deref())?, known },
         language: None,
     };
     let prompt = match request.format.as_deref() {
@@ -137,6 +139,7 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
         Some(_) => return Err(Error::bad_input("format", "unknown value, expected one of items, prompt")),
     };
     Ok(Question {
+        now,
         prompt,
         explain: request.explain.unwrap_or(true),
         query,
@@ -233,13 +236,13 @@ async fn constraints(
     visibility: &Visibility,
     deadline: Instant,
 ) -> Result<Vec<RecallItem>, super::Degraded> {
-    let now = ctx.clock.now();
+    let now = question.now;
     let as_of = AsOf { world: question.filter.as_of.world.or(Some(now)), known: question.filter.as_of.known };
     let filter = Filter { types: vec![MemoryType::Constraint], now: Some(now), as_of, ..Filter::default() };
     by_deadline(deadline, "constraints", async {
         let ids: Vec<MemoryId> =
             ctx.graph.recent(&filter, CONSTRAINTS, visibility).await?.into_iter().map(|hit| hit.id).collect();
-        let memories = ctx.graph.memories(&ids, question.filter.as_of, visibility).await?;
+        let memories = ctx.graph.memories(&ids, as_of, visibility).await?;
         Ok(unranked(ctx, &memories, now))
     })
     .await

@@ -307,7 +307,9 @@ pub struct AssociateReply {
 pub struct GetRequest {
     /// The memories, at most 100.
     pub ids: Vec<String>,
-    /// What was believed then.
+    /// Only if they were true in the world then.
+    pub as_of: Option<String>,
+    /// As they were believed then.
     pub known_at: Option<String>,
 }
 

@@ -24,6 +24,7 @@ pub struct ReadSettings {
     pub max_limit: usize,
     pub max_query_bytes: usize,
     pub max_nodes: usize,
+    pub replaced_texts: usize,
     pub profile: Profile,
     pub weak_similarity: f32,
     pub weak_coverage: f32,

@@ -232,12 +232,12 @@ async fn forgetting_reaches_every_copy() {
         ..ForgetRequest::default()
     };
     app.service.forget(&caller(), forget("decay")).await.expect("decayed");
-    let got = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], known_at: None }).await.expect("there");
+    let got = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await.expect("there");
     assert_eq!((got.memories[0].importance, got.memories[0].confidence), (0.25, 0.4));
     app.service.forget(&caller(), forget("archive")).await.expect("archived");
     assert!(recall(&app, "Zephyr", "hybrid").await.items.is_empty(), "archived is not recalled");
     app.service.forget(&caller(), forget("delete")).await.expect("deleted");
-    let gone = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], known_at: None }).await;
+    let gone = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await;
     assert_eq!(gone.expect_err("gone").code, ErrorCode::NotFound);
     assert_eq!(app.parts.index.count().await.expect("a number"), 0);
     let status = app.service.status(&caller()).await.expect("numbers");

@@ -370,7 +370,7 @@ pub async fn each_revision_is_believed_in_its_time(store: &dyn GraphStore) {
         (20, Some("two")),
         (30, Some("three")),
         (39, Some("three")),
-        (40, None),
+        (40, Some("three")),
     ] {
         let as_of = AsOf { known: Some(at(second)), world: None };
         let found = store.memories(&[id(1)], as_of, &all()).await.unwrap().pop();
@@ -383,8 +383,9 @@ pub async fn each_revision_is_believed_in_its_time(store: &dyn GraphStore) {
         .into_iter()
         .map(|(from, to, memory)| (from, to, memory.content))
         .collect();
-    let interval = |from, to, content: &str| (at(from), Some(at(to)), content.to_owned());
-    assert_eq!(told, [interval(10, 20, "one"), interval(20, 30, "two"), interval(30, 40, "three")]);
+    let interval = |from, to: Option<i64>, content: &str| (at(from), to.map(at), content.to_owned());
+    let expected = [(10, Some(20), "one"), (20, Some(30), "two"), (30, Some(40), "three"), (40, None, "three")];
+    assert_eq!(told, expected.map(|(from, to, content)| interval(from, to, content)));
     assert_eq!(store.revisions(id(1), &all()).await.unwrap()[0].2.access_count, 1, "history keeps what was counted");
     write(store, 50, vec![Op::Forget { id: id(1) }]).await;
     assert_eq!(store.revisions(id(1), &all()).await.unwrap(), []);
@@ -485,10 +486,10 @@ pub async fn reader_sees_only_its_scopes(store: &dyn GraphStore) {
         assert_eq!(walk.concepts.len(), if seen.is_empty() { 0 } else { seen.len() + 1 });
         let keys: Vec<ConceptKey> =
             ["Hub", "Only 1", "Only 2", "Only 3", "Only 4"].map(|label| concept(label).key).to_vec();
-        let concepts = store.concepts(&keys, &visibility).await.unwrap();
+        let concepts = store.concepts(&keys, None, &visibility).await.unwrap();
         assert_eq!(hub(&concepts), expected);
         assert_eq!(concepts.len(), walk.concepts.len());
-        let members = store.memories_of_concept(&concept("Hub").key, 10, &visibility).await.unwrap();
+        let members = store.memories_of_concept(&concept("Hub").key, 10, None, &visibility).await.unwrap();
         assert_eq!(sorted(members.into_iter().map(|(id, _)| id).collect()), seen);
 
         for (node, id) in every.iter().enumerate() {
@@ -524,12 +525,12 @@ pub async fn widened_memory_is_counted_where_it_is_now(store: &dyn GraphStore) {
     let again =
         [name(1, EdgeKind::About, "Topic", &Scope::Global), name(1, EdgeKind::Mentions, "Topic", &Scope::Global)];
     write(store, 3, again.concat()).await;
-    let uses = store.concepts(&[concept("Topic").key], &stranger).await.unwrap();
+    let uses = store.concepts(&[concept("Topic").key], None, &stranger).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Topic"), uses: 1, about: 1 }]);
-    assert_eq!(store.concepts(&[concept("Topic").key], &all()).await.unwrap(), uses);
+    assert_eq!(store.concepts(&[concept("Topic").key], None, &all()).await.unwrap(), uses);
     write(store, 4, vec![put(Memory { revision: 3, ..memory(1, &alice(), "draft") })]).await;
     assert_eq!(store.counts(&stranger).await.unwrap(), StoreCounts::default());
-    assert_eq!(store.concepts(&[concept("Topic").key], &stranger).await.unwrap(), []);
+    assert_eq!(store.concepts(&[concept("Topic").key], None, &stranger).await.unwrap(), []);
     assert_eq!(find(store, &["draft"], &stranger).await, []);
 }
 
@@ -948,17 +949,17 @@ pub async fn concept_counts_each_memory_once(store: &dyn GraphStore) {
     let key = concept("Topic").key;
     let keys = [ConceptKey("absent".to_owned()), key.clone()];
     assert_eq!(
-        store.concepts(&keys, &all()).await.unwrap(),
+        store.concepts(&keys, None, &all()).await.unwrap(),
         [ConceptUse { concept: concept("Topic"), uses: 3, about: 2 }]
     );
-    let members = store.memories_of_concept(&key, 10, &all()).await.unwrap();
+    let members = store.memories_of_concept(&key, 10, None, &all()).await.unwrap();
     assert_eq!(members[2], (id(1), EdgeKind::Mentions), "the subject comes first");
     assert_eq!(members.iter().filter(|(_, kind)| *kind == EdgeKind::About).count(), 2);
-    assert_eq!(store.memories_of_concept(&key, 2, &all()).await.unwrap(), members[..2]);
-    assert_eq!(store.memories_of_concept(&keys[0], 2, &all()).await.unwrap(), []);
+    assert_eq!(store.memories_of_concept(&key, 2, None, &all()).await.unwrap(), members[..2]);
+    assert_eq!(store.memories_of_concept(&keys[0], 2, None, &all()).await.unwrap(), []);
     for (change, forgotten, expected) in [(3, 3, Some((2, 1))), (4, 2, Some((1, 0))), (5, 1, None)] {
         write(store, change, vec![Op::Forget { id: id(forgotten) }]).await;
-        let uses = store.concepts(&keys, &all()).await.unwrap();
+        let uses = store.concepts(&keys, None, &all()).await.unwrap();
         assert_eq!(uses.first().map(|used| (used.uses, used.about)), expected);
     }
 }
@@ -974,7 +975,7 @@ pub async fn concept_that_nothing_names_any_longer_goes(store: &dyn GraphStore) 
     let mut ops = vec![Op::DropEdges { from: id(2).0, kinds: vec![EdgeKind::About] }];
     ops.extend(name(2, EdgeKind::Mentions, "Topic", &Scope::Global));
     write(store, 6, ops).await;
-    let uses = store.concepts(&[concept("Topic").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Topic").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Topic"), uses: 1, about: 0 }]);
 }
 
@@ -1021,7 +1022,7 @@ pub async fn dropped_edges_are_gone(store: &dyn GraphStore) {
     let left: BTreeSet<(Uuid, EdgeKind)> =
         store.edges_of(id(1).0, 10, &all()).await.unwrap().into_iter().map(|edge| (edge.from, edge.kind)).collect();
     assert_eq!(left, BTreeSet::from([(id(1).0, EdgeKind::Supplements), (id(2).0, EdgeKind::Causes)]));
-    let uses = store.concepts(&[concept("Old").key, concept("Gone").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Old").key, concept("Gone").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Old"), uses: 1, about: 1 }]);
 }
 
@@ -1156,7 +1157,7 @@ pub async fn forgetting_reaches_everything(store: &dyn GraphStore) {
     assert!(store.last_members(EdgeKind::SameSession, &["talk".to_owned()], &Scope::Global).await.unwrap().is_empty());
     assert!(store.last_members(EdgeKind::SameTask, &["work".to_owned()], &Scope::Global).await.unwrap().is_empty());
     assert_eq!(store.edges_of(id(1).0, 10, &all()).await.unwrap(), []);
-    let uses = store.concepts(&[concept("Zebra").key, concept("Zoo").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Zebra").key, concept("Zoo").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Zoo"), uses: 1, about: 0 }]);
     for (key, kept) in [("stored", false), ("told", false), ("keyed", false), ("unrelated", true), ("forget", true)] {
         assert_eq!(store.recorded("alice", key).await.unwrap().is_some(), kept, "the answer under {key}");
@@ -1279,9 +1280,9 @@ pub async fn repeated_changes_and_counters_agree(store: &dyn GraphStore) {
             assert_eq!((walk.nodes.len(), walk.total_memories), (page.len(), page.len()));
             assert_eq!((walk.edges.len(), walk.concepts.len()), (counts.edges, counts.concepts), "round {round}");
             for label in labels {
-                let members = store.memories_of_concept(&concept(label).key, 100, visibility).await.unwrap();
+                let members = store.memories_of_concept(&concept(label).key, 100, None, visibility).await.unwrap();
                 let about = members.iter().filter(|(_, kind)| *kind == EdgeKind::About).count();
-                let uses = store.concepts(&[concept(label).key], visibility).await.unwrap();
+                let uses = store.concepts(&[concept(label).key], None, visibility).await.unwrap();
                 let expected = (!members.is_empty()).then_some((members.len(), about));
                 let uses = uses.first().map(|used| (used.uses, used.about));
                 assert_eq!(uses, expected, "round {round}");
