@@ -15,8 +15,9 @@ use crate::{
     jobs::{self, DoctorReport, Drain, Revector},
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
     read::{
-        self, AssociateReply, AssociateRequest, GetReply, GetRequest, ReadContext, ReadSettings, RecallReply,
-        RecallRequest,
+        self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
+        GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest, TraceReply,
+        TraceRequest,
     },
     write::{
         self, FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest,
@@ -169,6 +170,26 @@ impl Service {
     /// Reads memories by id.
     pub async fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
         measured("get", read::get(&self.read, caller, request)).await
+    }
+
+    /// Sums up a time, a session or a topic.
+    pub async fn summarize(&self, caller: &Caller, request: SummarizeRequest) -> Result<SummarizeReply, Error> {
+        measured("summarize", read::summarize(&self.read, caller, request)).await
+    }
+
+    /// Holds a memory against a question.
+    pub async fn explain(&self, caller: &Caller, request: ExplainRequest) -> Result<ExplainReply, Error> {
+        measured("explain", read::explain(&self.read, caller, request)).await
+    }
+
+    /// Tells the history of a memory.
+    pub async fn trace(&self, caller: &Caller, request: TraceRequest) -> Result<TraceReply, Error> {
+        measured("trace", read::trace(&self.read, caller, request)).await
+    }
+
+    /// Tells a session in short.
+    pub async fn brief(&self, caller: &Caller, request: BriefRequest) -> Result<BriefReply, Error> {
+        measured("brief", read::brief(&self.read, caller, request)).await
     }
 
     /// Numbers of what the caller sees.

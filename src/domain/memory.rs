@@ -249,6 +249,14 @@ impl Memory {
     /// Tag of the memories that sum up a session.
     pub const SESSION_SUMMARY: &str = "session-summary";
 
+    /// What it says, with who said it.
+    pub fn said(&self) -> String {
+        match &self.speaker {
+            Some(speaker) => format!("{speaker}: {}", self.content),
+            None => self.content.clone(),
+        }
+    }
+
     /// Whether it sums up a session and says nothing of its own.
     pub fn is_session_summary(&self) -> bool {
         self.tags.iter().any(|tag| tag == Self::SESSION_SUMMARY)

@@ -1,10 +1,13 @@
-//! Renders an answer as a block for a prompt: sections by layer inside a token budget, every memory fenced as data.
+//! Renders an answer: as a block for a prompt, with sections by layer inside a token budget and every memory fenced as data;
+//! and as a page of items that a client can hold.
 //!
 //! Pure. Constraints come first and are cut last; a long memory is shown by its summary; what does not fit is counted.
 
 use std::fmt::Write as _;
 
-use super::RecallItem;
+use serde::Serialize;
+
+use super::{AssociatedItem, RecallItem};
 
 /// Content longer than this many characters is shown by its summary.
 const LONG: usize = 400;
@@ -73,6 +76,77 @@ fn tokens(text: &str) -> usize {
     ascii.div_ceil(4) + text.chars().count() - ascii
 }
 
+/// What a page may cut: an item with a text that has a short form.
+pub(super) trait Page: Serialize {
+    fn item(&mut self) -> &mut RecallItem;
+}
+
+impl Page for RecallItem {
+    fn item(&mut self) -> &mut RecallItem {
+        self
+    }
+}
+
+impl Page for AssociatedItem {
+    fn item(&mut self) -> &mut RecallItem {
+        &mut self.item
+    }
+}
+
+/// Keeps as many of the first `items` as take at most `budget` tokens, but one at least: if even that is too long, its
+/// content is cut and says so. Whether some were left for the next page.
+pub(super) fn fit<T: Page>(items: &mut Vec<T>, budget: usize) -> bool {
+    let mut left = budget;
+    let mut kept = 0;
+    for item in items.iter_mut() {
+        let mut cost = json_tokens(item);
+        if kept == 0 && cost > left {
+            let content = tokens(&item.item().content);
+            let room = left.saturating_sub(cost.saturating_sub(content));
+            cut(item.item(), room);
+            cost = left;
+        }
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        kept += 1;
+    }
+    let more = kept < items.len();
+    items.truncate(kept);
+    more
+}
+
+/// Shows constraints by their summaries from the point on where they would take more than half of `budget`: none is left
+/// out. The tokens that are left.
+pub(super) fn fit_constraints(constraints: &mut [RecallItem], budget: usize) -> usize {
+    let mut left = budget;
+    for constraint in constraints {
+        if left.saturating_sub(json_tokens(constraint)) < budget / 2 && constraint.content != constraint.summary {
+            constraint.content.clone_from(&constraint.summary);
+            constraint.cut = true;
+        }
+        left = left.saturating_sub(json_tokens(constraint));
+    }
+    left
+}
+
+/// The beginning of the content that takes about `room` tokens.
+fn cut(item: &mut RecallItem, room: usize) {
+    let mut left = room.saturating_mul(4);
+    let mut end = 0;
+    for (at, c) in item.content.char_indices() {
+        let Some(rest) = left.checked_sub(if c.is_ascii() { 1 } else { 4 }) else { break };
+        (left, end) = (rest, at + c.len_utf8());
+    }
+    item.cut = end < item.content.len();
+    item.content.truncate(end);
+}
+
+fn json_tokens(item: &impl Serialize) -> usize {
+    serde_json::to_string(item).map_or(0, |json| tokens(&json))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +170,7 @@ mod tests {
             session_id: None,
             task_id: None,
             tags: Vec::new(),
+            cut: false,
             why: None,
         }
     }

@@ -189,7 +189,7 @@ async fn summed_up(ctx: &WriteContext, caller: &Caller, event: &Event) -> Result
         events = ctx.graph.events_of_session(session, SESSION_MEMBERS, &visibility).await?;
         events.retain(|event| event.kind == EventKind::UserMessage && shown(&event.scope));
     }
-    let texts: Vec<String> = members.iter().map(said).chain(events.iter().map(|event| event.text.clone())).collect();
+    let texts: Vec<String> = members.iter().map(Memory::said).chain(events.iter().map(|event| event.text.clone())).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let digest = text::digest(&texts, SUMMARY_CHARS);
     if digest.is_empty() {
@@ -208,14 +208,6 @@ async fn summed_up(ctx: &WriteContext, caller: &Caller, event: &Event) -> Result
     let derived_from = members.iter().map(|memory| (memory.id, memory.scope.clone())).collect();
     let provenance = used.iter().filter_map(|at| events.get(*at)).map(|event| event.id.0).collect();
     Ok(Some(Lesson { request, provenance, derived_from }))
-}
-
-/// A member as the summary quotes it.
-fn said(memory: &Memory) -> String {
-    match &memory.speaker {
-        Some(speaker) => format!("{speaker}: {}", memory.content),
-        None => memory.content.clone(),
-    }
 }
 
 fn draft(ctx: &WriteContext, caller: &Caller, asked: &Asked, lesson: &Lesson) -> Result<Draft, Error> {
