@@ -145,6 +145,10 @@ fn question(ctx: &ReadContext, request: RecallRequest, now: Timestamp) -> Result
     let budget = request.token_budget.map(|budget| input::count("token_budget", budget, MAX_BUDGET)).transpose()?;
     let (prompt, tokens) = match request.format.as_deref() {
         None | Some("items") => (None, budget.unwrap_or(ctx.settings.answer_tokens)),
+        Some("prompt") if budget.is_some_and(|budget| budget < render::LEAST_BUDGET) => {
+            let least = render::LEAST_BUDGET;
+            return Err(Error::bad_input("token_budget", format!("must be at least {least} for a prompt block")));
+        }
         Some("prompt") => (Some(budget.unwrap_or(DEFAULT_BUDGET)), ctx.settings.answer_tokens),
         Some(_) => return Err(Error::bad_input("format", "unknown value, expected one of items, prompt")),
     };

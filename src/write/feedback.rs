@@ -80,7 +80,8 @@ mod tests {
         ) {
             let after = moved(confidence, (useful, not_useful), None, vote, prior);
             prop_assert!((0.0..=1.0).contains(&after));
-            prop_assert!(if vote { after >= confidence } else { after <= confidence });
+            let followed = if vote { after >= confidence } else { after <= confidence };
+            prop_assert!(followed, "{} became {}", confidence, after);
         }
 
         #[test]

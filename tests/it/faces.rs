@@ -5,4 +5,5 @@ mod http;
 mod stdio;
 mod strings;
 mod tools;
+mod use_cases;
 mod visibility;

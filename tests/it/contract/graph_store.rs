@@ -1307,5 +1307,6 @@ fn event(n: u64) -> Event {
         text: "hello".to_owned(),
         tool: None,
         status: None,
+        feedback: None,
     }
 }
