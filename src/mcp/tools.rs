@@ -238,3 +238,70 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
 fn answer(reply: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(reply).map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A value that a property of this schema takes, and the forms of it that are forgiven.
+    fn forms(schema: &Value) -> (Value, Vec<Value>) {
+        match schema["type"].as_str().expect("a type") {
+            "string" => {
+                let text = schema["enum"][0].as_str().unwrap_or("text");
+                (json!(text), vec![json!(text)])
+            }
+            "integer" => (json!(7), vec![json!(7), json!("7"), json!(7.0), json!("7.0"), json!(" 7 ")]),
+            "number" => (json!(0.5), vec![json!(0.5), json!("0.5")]),
+            "boolean" => (json!(true), vec![json!(true), json!("true"), json!(" true ")]),
+            "array" => {
+                let (item, items) = forms(&schema["items"]);
+                let list = json!([item]);
+                let mut forgiven = vec![list.clone(), json!(list.to_string())];
+                forgiven.extend(items.iter().cloned());
+                forgiven.extend(items.into_iter().map(|item| json!([item])));
+                (list, forgiven)
+            }
+            "object" => {
+                let object = one_of_each(schema);
+                (object.clone(), vec![object.clone(), json!(object.to_string())])
+            }
+            other => panic!("no value for {other}"),
+        }
+    }
+
+    fn one_of_each(schema: &Value) -> Value {
+        let properties = schema["properties"].as_object().expect("properties");
+        properties.iter().map(|(name, property)| (name.clone(), forms(property).0)).collect::<Map<_, _>>().into()
+    }
+
+    #[test]
+    fn every_field_of_every_tool_is_forgiven_its_form() {
+        for tool in tools() {
+            let schema = Value::Object((*tool.input_schema).clone());
+            for (name, property) in schema["properties"].as_object().expect("properties") {
+                let (meant, forgiven) = forms(property);
+                for given in forgiven {
+                    let repaired = lenient::repair(&tool.input_schema, json!({ name: given }));
+                    assert_eq!(repaired, json!({ name: meant }), "{}.{name} given as {given}", tool.name);
+                }
+                assert_eq!(lenient::repair(&tool.input_schema, json!({ name: null })), json!({}), "{}", tool.name);
+            }
+            let whole = one_of_each(&schema);
+            let text = json!(whole.to_string());
+            assert_eq!(lenient::repair(&tool.input_schema, text), whole, "{} as one text", tool.name);
+        }
+    }
+
+    #[test]
+    fn every_tool_is_strict_inside() {
+        for row in &TOOLS {
+            let schema = Value::Object((row.input)(row.required));
+            let unknown = json!({"no_such_field": 1});
+            let repaired = lenient::repair(schema.as_object().expect("an object"), unknown.clone());
+            assert_eq!(repaired, unknown, "{}: what is unknown stays for the strict reader", row.name);
+            assert_eq!(schema["additionalProperties"], false, "{}", row.name);
+        }
+    }
+}

@@ -54,7 +54,7 @@ pub fn digest(texts: &[&str], max_chars: usize) -> Vec<Said> {
     let mut chosen: Vec<usize> = Vec::new();
     while !waiting.is_empty() {
         waiting.retain(|at| candidates[*at].chars <= left);
-        let weight = |at: &usize| mean(&candidates[*at].terms, &shares);
+        let weight = |at: &usize| weight(&candidates[*at].terms, &shares);
         // Of equals the earlier one; `max_by` would take the last.
         let Some(best) = waiting.iter().copied().reduce(|a, b| if weight(&b) > weight(&a) { b } else { a }) else { break };
         waiting.retain(|at| *at != best && candidates[*at].terms != candidates[best].terms);
@@ -92,8 +92,11 @@ fn candidates(texts: &[&str]) -> Vec<Candidate> {
     candidates
 }
 
-fn mean(terms: &[String], shares: &HashMap<&str, f64>) -> f64 {
-    terms.iter().filter_map(|term| shares.get(term.as_str())).sum::<f64>() / terms.len() as f64
+/// What a sentence says of what is common. The paper takes the mean, by which one common word alone wins over every sentence
+/// that tells something of it; a sum damped by length does not.
+fn weight(terms: &[String], shares: &HashMap<&str, f64>) -> f64 {
+    let said: f64 = terms.iter().filter_map(|term| shares.get(term.as_str())).sum();
+    said / (terms.len() as f64 + 2.0).ln()
 }
 
 #[cfg(test)]

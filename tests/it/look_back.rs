@@ -232,7 +232,7 @@ fn shown(items: &[RecallItem]) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn asked_as_of_then_the_service_answers_what_it_answered_then() {
     let mut runner = TestRunner::deterministic();
-    let histories = vec(vec(step(), 14), 8).new_tree(&mut runner).unwrap().current();
+    let histories = vec(vec(step(), 12), 8).new_tree(&mut runner).unwrap().current();
     for history in histories {
         let mut world = World::new().await;
         let mut then: Vec<(usize, String, Vec<Value>)> = Vec::new();

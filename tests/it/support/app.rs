@@ -26,6 +26,9 @@ const CONFIG: &str = r#"
 max_body_bytes = 3000000
 allowed_hosts = ["memory.example.org"]
 allowed_origins = ["https://console.example.org"]
+# Tests run side by side on few cores; what is late there is not what they are about.
+[read]
+deadline_ms = 20000
 [[models.embedders]]
 name = "hashing"
 kind = "hashing"
