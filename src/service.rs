@@ -12,7 +12,7 @@ use tracing::Instrument;
 use crate::{
     domain::{Caller, Right},
     error::Error,
-    jobs::{self, DoctorReport, Drain, Revector},
+    jobs::{self, DoctorReport, Drain, Revector, Uses},
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
@@ -47,6 +47,7 @@ pub struct Service {
     parts: Parts,
     read: ReadContext,
     write: WriteContext,
+    uses: Arc<Uses>,
 }
 
 /// How the service is.
@@ -78,7 +79,9 @@ impl Service {
     pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
         let Parts { graph, index, embedders, clock, drain, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
+        let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         Self {
+            uses,
             read: ReadContext {
                 graph: graph.clone(),
                 index: index.clone(),
@@ -159,12 +162,22 @@ impl Service {
 
     /// Answers a question.
     pub async fn recall(&self, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
-        measured("recall", read::recall(&self.read, caller, request)).await
+        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        let reply = measured("recall", read::recall(&self.read, caller, request)).await?;
+        if !looks_back {
+            self.uses.note(reply.items.iter().filter_map(|item| item.id.parse().ok()));
+        }
+        Ok(reply)
     }
 
     /// Walks the graph.
     pub async fn associate(&self, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
-        measured("associate", read::associate(&self.read, caller, request)).await
+        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        let reply = measured("associate", read::associate(&self.read, caller, request)).await?;
+        if !looks_back {
+            self.uses.note(reply.items.iter().filter_map(|found| found.item.id.parse().ok()));
+        }
+        Ok(reply)
     }
 
     /// Reads memories by id.
@@ -237,6 +250,11 @@ impl Service {
             // Models are loaded before the service listens, or it does not start.
             Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
         ]
+    }
+
+    /// The uses of memories that wait to be written; whoever runs the service runs this.
+    pub fn uses(&self) -> Arc<Uses> {
+        self.uses.clone()
     }
 
     /// The store of bearer tokens.

@@ -244,6 +244,39 @@ async fn forgetting_reaches_every_copy() {
     assert_eq!((status.memories, status.concepts, status.edges), (0, 0, 0));
 }
 
+#[tokio::test]
+async fn being_recalled_counts_as_use_and_changes_no_look_back() {
+    let app = App::start().await;
+    let id = store(&app, memory("the kettle is descaled every Monday")).await.id.expect("an id");
+    let used = async |known_at: Option<&str>| {
+        let request = GetRequest { ids: vec![id.clone()], known_at: known_at.map(Into::into), ..GetRequest::default() };
+        let record = app.service.get(&caller(), request).await.expect("there").memories.remove(0);
+        (record.access_count, record.last_accessed.is_some())
+    };
+    recall(&app, "kettle", "hybrid").await;
+    recall(&app, "kettle", "keyword").await;
+    recall(&app, "zebra", "keyword").await;
+    assert_eq!(used(None).await, (0, false), "an answer does not wait for it");
+    app.service.uses().flush().await.expect("written");
+    assert_eq!(used(None).await, (2, true));
+    let moment = app.service.clock().now().to_string();
+    assert_eq!(used(Some(&moment)).await, (0, false), "uses are no part of what was believed");
+    let request = RecallRequest { query: "kettle".into(), known_at: Some(moment), ..RecallRequest::default() };
+    assert_eq!(app.service.recall(&caller(), request).await.expect("recalled").items.len(), 1);
+    app.service.uses().flush().await.expect("written");
+    assert_eq!(used(None).await.0, 2, "looking back is no use");
+    // What runs in the background writes the rest when it is stopped.
+    let stop = tokio_util::sync::CancellationToken::new();
+    let running = tokio::spawn({
+        let (uses, stop) = (app.service.uses(), stop.clone());
+        async move { uses.run(std::time::Duration::from_secs(3600), stop).await }
+    });
+    recall(&app, "kettle", "hybrid").await;
+    stop.cancel();
+    running.await.expect("ended");
+    assert_eq!(used(None).await.0, 3);
+}
+
 /// An index that is down.
 struct Down;
 
