@@ -16,8 +16,8 @@ use crate::{
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
-        GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest, TraceReply,
-        TraceRequest,
+        GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
+        TraceReply, TraceRequest,
     },
     write::{
         self, FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest,
@@ -89,15 +89,7 @@ impl Service {
                 clock: clock.clone(),
                 settings: read,
             },
-            write: WriteContext {
-                graph,
-                index,
-                drain,
-                vectors,
-                clock,
-                settings: write,
-                turn: Arc::default(),
-            },
+            write: WriteContext { graph, index, drain, vectors, clock, settings: write, turn: Arc::default() },
             parts,
         }
     }

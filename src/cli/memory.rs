@@ -12,13 +12,13 @@ use crate::{
     domain::Caller,
     error::Error,
     read::{
-        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord, RecallReply,
-        RecallRequest, SummarizeReply, SummarizeRequest,
+        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord,
+        RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
     },
     service::Service,
     write::{
-        FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply, ObserveRequest,
-        StoreReply, StoreRequest, UpdateRequest,
+        FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply,
+        ObserveRequest, StoreReply, StoreRequest, UpdateRequest,
     },
 };
 

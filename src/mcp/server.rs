@@ -77,8 +77,8 @@ pub(super) fn about() -> ServerConfig {
     ServerConfig::new(
         ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().enable_completions().build(),
     )
-        .with_server_info(Implementation::new("recollect", env!("CARGO_PKG_VERSION")).with_title("recollect"))
-        .with_instructions(INSTRUCTIONS)
+    .with_server_info(Implementation::new("recollect", env!("CARGO_PKG_VERSION")).with_title("recollect"))
+    .with_instructions(INSTRUCTIONS)
 }
 
 impl ServerHandler for Server {
@@ -208,7 +208,11 @@ pub(super) fn malformed(method: &str) -> ErrorData {
         "tools/call" => ErrorData::invalid_params("params: expected a name and an object of arguments", None),
         "resources/read" => ErrorData::invalid_params("params: expected a uri", None),
         "prompts/get" => ErrorData::invalid_params("params: expected a name and an object of arguments", None),
-        "initialize" | "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list"
+        "initialize"
+        | "tools/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "prompts/list"
         | "completion/complete" => ErrorData::invalid_params("params: malformed", None),
         _ => ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, "unknown method", None),
     }

@@ -13,13 +13,13 @@ use crate::{
     error::{Error, ErrorCode},
     input,
     read::{
-        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord, RecallReply,
-        RecallRequest, SummarizeReply, SummarizeRequest,
+        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord,
+        RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
     },
     service::Service,
     write::{
-        FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply, ObserveRequest,
-        StoreReply, StoreRequest, UpdateRequest,
+        FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply,
+        ObserveRequest, StoreReply, StoreRequest, UpdateRequest,
     },
 };
 

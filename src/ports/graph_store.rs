@@ -224,12 +224,7 @@ pub trait GraphStore: Send + Sync {
         visibility: &Visibility,
     ) -> Result<Vec<Event>, PortError>;
     /// The vote of a principal on a memory it sees: whether it found it useful.
-    async fn vote_of(
-        &self,
-        id: MemoryId,
-        principal: &str,
-        visibility: &Visibility,
-    ) -> Result<Option<bool>, PortError>;
+    async fn vote_of(&self, id: MemoryId, principal: &str, visibility: &Visibility) -> Result<Option<bool>, PortError>;
 
     /// Up to `limit` visible memories above `after` by id, ascending.
     async fn page(

@@ -102,12 +102,7 @@ fn ordinal(at: usize) -> i64 {
 
 fn arm(name: &str, hits: &[Scored], id: MemoryId) -> ArmTrace {
     let at = hits.iter().position(|hit| hit.id == id);
-    ArmTrace {
-        arm: name.to_owned(),
-        found: at.is_some(),
-        rank: at.map(ordinal),
-        score: at.map(|at| hits[at].score),
-    }
+    ArmTrace { arm: name.to_owned(), found: at.is_some(), rank: at.map(ordinal), score: at.map(|at| hits[at].score) }
 }
 
 fn by_activation(reached: &HashMap<MemoryId, crate::scoring::Activated>) -> Vec<Scored> {

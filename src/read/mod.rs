@@ -24,10 +24,10 @@ pub use explain::explain;
 pub use get::get;
 pub use recall::recall;
 pub use request::{
-    ArmTrace, AssociateReply, AssociateRequest, AssociatedItem, BriefReply, BriefRequest, Degraded, EdgeRecord, EventRecord,
-    ExplainReply, ExplainRequest, FailedFilter, GetReply, GetRequest, MemoryRecord, Mode, PathStep, RawEvent, RecallItem,
-    RecallReply, RecallRequest, Seed, StateRecord, Subgraph, SubgraphEdge, SubgraphNode, SummarizeReply,
-    SummarizeRequest, SummarySource, TraceReply, TraceRequest, Understood, Why,
+    ArmTrace, AssociateReply, AssociateRequest, AssociatedItem, BriefReply, BriefRequest, Degraded, EdgeRecord,
+    EventRecord, ExplainReply, ExplainRequest, FailedFilter, GetReply, GetRequest, MemoryRecord, Mode, PathStep,
+    RawEvent, RecallItem, RecallReply, RecallRequest, Seed, StateRecord, Subgraph, SubgraphEdge, SubgraphNode,
+    SummarizeReply, SummarizeRequest, SummarySource, TraceReply, TraceRequest, Understood, Why,
 };
 pub use settings::{Profile, ReadSettings};
 pub use summarize::{brief, summarize};

@@ -82,10 +82,14 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     let (mut items, mut more) = items(ctx, evidence, &order, &visibility).await?;
     let spaces = spaces(&found);
     let mut degraded = found.degraded;
-    let mut constraints = constraints.unwrap_or_else(|missing| {
+    let (mut constraints, more_constraints) = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
-        Vec::new()
+        (Vec::new(), false)
     });
+    if more_constraints {
+        let reason = format!("only the latest {CONSTRAINTS} are given");
+        degraded.push(Degraded { part: "constraints".to_owned(), reason });
+    }
     let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
     if items.is_empty()
         && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked
@@ -253,21 +257,23 @@ pub(super) fn seeds(evidence: &HashMap<MemoryId, Evidence>, count: usize) -> Vec
     best.into_iter().map(|(id, relevance)| (id, relevance / top)).collect()
 }
 
-/// The constraints in force for the caller, newest first. They come along whatever the question is.
+/// The constraints in force for the caller, newest first, and whether there are more than are given. They come along whatever the question is.
 async fn constraints(
     ctx: &ReadContext,
     question: &Question,
     visibility: &Visibility,
     deadline: Instant,
-) -> Result<Vec<RecallItem>, Degraded> {
+) -> Result<(Vec<RecallItem>, bool), Degraded> {
     let now = question.now;
     let as_of = AsOf { world: question.filter.as_of.world.or(Some(now)), known: question.filter.as_of.known };
     let filter = Filter { types: vec![MemoryType::Constraint], now: Some(now), as_of, ..Filter::default() };
     by_deadline(deadline, "constraints", async {
-        let ids: Vec<MemoryId> =
-            ctx.graph.recent(&filter, CONSTRAINTS, visibility).await?.into_iter().map(|hit| hit.id).collect();
+        let mut ids: Vec<MemoryId> =
+            ctx.graph.recent(&filter, CONSTRAINTS + 1, visibility).await?.into_iter().map(|hit| hit.id).collect();
+        let more = ids.len() > CONSTRAINTS;
+        ids.truncate(CONSTRAINTS);
         let memories = ctx.graph.memories(&ids, as_of, visibility).await?;
-        Ok(unranked(ctx, &memories, now))
+        Ok((unranked(ctx, &memories, now), more))
     })
     .await
 }

@@ -228,7 +228,10 @@ mod tests {
             assert!(!inner.contains(['<', '>', '\u{ff1c}', '\u{ff1e}', '\u{202e}', '\u{1b}', '\0']), "{block}");
             assert!(!inner.contains("```") && !inner.contains("~~~"), "{block}");
             assert_eq!(inner.lines().count(), 5, "two headings and a line for each: {block}");
-            assert!(inner.lines().all(|line| line.starts_with("## ") || line.starts_with("- [2026-11-30] ")), "{block}");
+            assert!(
+                inner.lines().all(|line| line.starts_with("## ") || line.starts_with("- [2026-11-30] ")),
+                "{block}"
+            );
         }
     }
 

@@ -56,7 +56,9 @@ pub fn digest(texts: &[&str], max_chars: usize) -> Vec<Said> {
         waiting.retain(|at| candidates[*at].chars <= left);
         let weight = |at: &usize| weight(&candidates[*at].terms, &shares);
         // Of equals the earlier one; `max_by` would take the last.
-        let Some(best) = waiting.iter().copied().reduce(|a, b| if weight(&b) > weight(&a) { b } else { a }) else { break };
+        let Some(best) = waiting.iter().copied().reduce(|a, b| if weight(&b) > weight(&a) { b } else { a }) else {
+            break;
+        };
         waiting.retain(|at| *at != best && candidates[*at].terms != candidates[best].terms);
         for term in &candidates[best].terms {
             if let Some(share) = shares.get_mut(term.as_str()) {

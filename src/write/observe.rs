@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Event, EventId, EventKind, Feedback, Idempotency, Kind, Memory,
-        MemoryId, MemoryType, Op, Right, Scope, Source, Status,
+        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Event, EventId, EventKind, Feedback, Idempotency, Kind,
+        Memory, MemoryId, MemoryType, Op, Right, Scope, Source, Status,
     },
     error::{Error, ErrorCode},
     input, text,
@@ -105,7 +105,8 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
         answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
     });
     let actor = caller.principal.clone();
-    super::commit(ctx, turn, vec![ChangeSet { id, at, actor, use_case: "observe".to_owned(), ops, idempotency }]).await?;
+    super::commit(ctx, turn, vec![ChangeSet { id, at, actor, use_case: "observe".to_owned(), ops, idempotency }])
+        .await?;
     settled(ctx).await;
     Ok(reply)
 }
@@ -189,7 +190,8 @@ async fn summed_up(ctx: &WriteContext, caller: &Caller, event: &Event) -> Result
         events = ctx.graph.events_of_session(session, SESSION_MEMBERS, &visibility).await?;
         events.retain(|event| event.kind == EventKind::UserMessage && shown(&event.scope));
     }
-    let texts: Vec<String> = members.iter().map(Memory::said).chain(events.iter().map(|event| event.text.clone())).collect();
+    let texts: Vec<String> =
+        members.iter().map(Memory::said).chain(events.iter().map(|event| event.text.clone())).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let digest = text::digest(&texts, SUMMARY_CHARS);
     if digest.is_empty() {
@@ -244,6 +246,14 @@ fn derived<'a>(
     lesson.derived_from.iter().filter(move |_| new).filter_map(move |(source, scope)| {
         let scope = decide::narrower(&draft.memory.scope, scope)?;
         let (from, to) = (draft.memory.id.0, source.0);
-        Some(Op::PutEdge(Edge { from, to, kind: EdgeKind::DerivedFrom, weight: 1.0, reason: None, scope, recorded_at: at }))
+        Some(Op::PutEdge(Edge {
+            from,
+            to,
+            kind: EdgeKind::DerivedFrom,
+            weight: 1.0,
+            reason: None,
+            scope,
+            recorded_at: at,
+        }))
     })
 }

@@ -222,7 +222,16 @@ fn shown(items: &[RecallItem]) -> Vec<Value> {
     let mut shown: Vec<Value> = items
         .iter()
         .map(|item| {
-            json!([item.id, item.content, item.title, item.status, item.confidence, item.valid_to, item.tags, item.kind])
+            json!([
+                item.id,
+                item.content,
+                item.title,
+                item.status,
+                item.confidence,
+                item.valid_to,
+                item.tags,
+                item.kind
+            ])
         })
         .collect();
     shown.sort_by_key(Value::to_string);

@@ -204,6 +204,18 @@ async fn constraints_come_along_outside_the_ranking() {
 }
 
 #[tokio::test]
+async fn constraints_beyond_the_limit_are_not_left_out_in_silence() {
+    let app = App::start().await;
+    for number in 0..21 {
+        let content = format!("never open hatch {number} at sea");
+        store(&app, StoreRequest { r#type: Some("constraint".to_owned()), ..memory(&content) }).await;
+    }
+    let reply = recall(&app, "kettle", "keyword").await;
+    assert_eq!(reply.constraints.len(), 20);
+    assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["constraints"]);
+}
+
+#[tokio::test]
 async fn an_update_is_found_by_its_new_words_and_not_by_the_old() {
     let app = App::start().await;
     let id = store(&app, memory("the spare key hangs in the cellar")).await.id.expect("an id");
@@ -232,7 +244,8 @@ async fn forgetting_reaches_every_copy() {
         ..ForgetRequest::default()
     };
     app.service.forget(&caller(), forget("decay")).await.expect("decayed");
-    let got = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await.expect("there");
+    let got =
+        app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await.expect("there");
     assert_eq!((got.memories[0].importance, got.memories[0].confidence), (0.25, 0.4));
     app.service.forget(&caller(), forget("archive")).await.expect("archived");
     assert!(recall(&app, "Zephyr", "hybrid").await.items.is_empty(), "archived is not recalled");

@@ -199,9 +199,7 @@ fn all_of(conditions: Vec<Condition>) -> Condition {
 fn one_of(condition: Condition, other: Option<Condition>) -> Condition {
     match other {
         None => condition,
-        Some(other) => {
-            Condition::Filter(EngineFilter { should: Some(vec![condition, other]), ..EngineFilter::new() })
-        }
+        Some(other) => Condition::Filter(EngineFilter { should: Some(vec![condition, other]), ..EngineFilter::new() }),
     }
 }
 

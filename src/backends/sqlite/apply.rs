@@ -332,9 +332,11 @@ fn put_vote(
              ON CONFLICT DO UPDATE SET useful = excluded.useful, note = excluded.note, at = excluded.at",
         )?
         .execute(params![rowid, vote.principal, vote.useful, vote.note, at.as_microsecond()])?;
-    transaction
-        .prepare_cached("UPDATE memory SET revised_at = ?2, body = ?3 WHERE rowid = ?1")?
-        .execute(params![rowid, at.as_microsecond(), body_of_memory(&memory)?])?;
+    transaction.prepare_cached("UPDATE memory SET revised_at = ?2, body = ?3 WHERE rowid = ?1")?.execute(params![
+        rowid,
+        at.as_microsecond(),
+        body_of_memory(&memory)?
+    ])?;
     Ok(())
 }
 
@@ -359,8 +361,11 @@ fn touch(transaction: &Transaction<'_>, ids: &[MemoryId], at: Timestamp) -> Resu
 const PUT_MENTION: &str = "
     INSERT INTO mention (memory, concept, kind, memory_scope, scope, weight, reason, recorded_at)
     SELECT m.rowid, c.rowid, ?3, m.scope, ?4, ?5, ?6, ?7 FROM memory m JOIN concept c WHERE m.id = ?1 AND c.id = ?2
-    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason, since = ?8
-    WHERE scope <> excluded.scope OR weight <> excluded.weight OR reason IS NOT excluded.reason";
+    ON CONFLICT DO NOTHING";
+const REPLACE_MENTION: &str = "
+    UPDATE mention SET scope = ?4, weight = ?5, reason = ?6, since = ?7
+    WHERE memory = (SELECT rowid FROM memory WHERE id = ?1) AND concept = (SELECT rowid FROM concept WHERE id = ?2)
+        AND kind = ?3 AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 const KEEP_MENTION: &str = "
     INSERT INTO mention_state SELECT memory, concept, kind, memory_scope, scope, weight, reason, recorded_at, since, ?7
     FROM mention WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)
@@ -373,8 +378,11 @@ const PUT_CONCEPT_EDGE: &str = "
 const PUT_MEMORY_EDGE: &str = "
     INSERT INTO edge (source, target, kind, scope, weight, reason, recorded_at)
     SELECT a.rowid, b.rowid, ?3, ?4, ?5, ?6, ?7 FROM memory a JOIN memory b WHERE a.id = ?1 AND b.id = ?2
-    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason, since = ?8
-    WHERE scope <> excluded.scope OR weight <> excluded.weight OR reason IS NOT excluded.reason";
+    ON CONFLICT DO NOTHING";
+const REPLACE_MEMORY_EDGE: &str = "
+    UPDATE edge SET scope = ?4, weight = ?5, reason = ?6, since = ?7
+    WHERE source = (SELECT rowid FROM memory WHERE id = ?1) AND target = (SELECT rowid FROM memory WHERE id = ?2)
+        AND kind = ?3 AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 const KEEP_MEMORY_EDGE: &str = "
     INSERT INTO edge_state SELECT source, kind, target, scope, weight, reason, recorded_at, since, ?7
     FROM edge WHERE source = (SELECT rowid FROM memory WHERE id = ?1)
@@ -384,26 +392,26 @@ const KEEP_MEMORY_EDGE: &str = "
 /// Written again, an edge keeps the time it was first recorded: it was believed since then. What it said until now is kept
 /// as history.
 fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result<(), SqliteError> {
-    let (keep, put) = match edge.kind {
-        EdgeKind::About | EdgeKind::Mentions => (Some(KEEP_MENTION), PUT_MENTION),
-        EdgeKind::Broader | EdgeKind::Related => (None, PUT_CONCEPT_EDGE),
+    let (put, replace): (_, &[&str]) = match edge.kind {
+        EdgeKind::About | EdgeKind::Mentions => (PUT_MENTION, &[KEEP_MENTION, REPLACE_MENTION]),
+        EdgeKind::Broader | EdgeKind::Related => (PUT_CONCEPT_EDGE, &[]),
         EdgeKind::SameSession
         | EdgeKind::SameTask
         | EdgeKind::Supersedes
         | EdgeKind::Causes
         | EdgeKind::Supplements
         | EdgeKind::DerivedFrom
-        | EdgeKind::Contradicts => (Some(KEEP_MEMORY_EDGE), PUT_MEMORY_EDGE),
+        | EdgeKind::Contradicts => (PUT_MEMORY_EDGE, &[KEEP_MEMORY_EDGE, REPLACE_MEMORY_EDGE]),
     };
     let (from, to, kind) = (edge.from.as_bytes(), edge.to.as_bytes(), edge.kind.name());
     let (scope, weight, at) = (scope_id(transaction, &edge.scope)?, f64::from(edge.weight), at.as_microsecond());
-    if let Some(keep) = keep {
-        transaction.prepare_cached(keep)?.execute(params![from, to, kind, scope, weight, edge.reason, at])?;
-    }
     let recorded_at = edge.recorded_at.as_microsecond();
     let mut put = transaction.prepare_cached(put)?;
-    let taken = put.parameter_count();
-    put.execute(&params![from, to, kind, scope, weight, edge.reason, recorded_at, at][..taken])?;
+    let new = put.execute(params![from, to, kind, scope, weight, edge.reason, recorded_at])?;
+    // Nearly every edge is new, and takes one statement.
+    for replace in if new == 0 { replace } else { &[] } {
+        transaction.prepare_cached(replace)?.execute(params![from, to, kind, scope, weight, edge.reason, at])?;
+    }
     Ok(())
 }
 

@@ -153,12 +153,7 @@ impl GraphStore for SqliteStore {
         .await
     }
 
-    async fn vote_of(
-        &self,
-        id: MemoryId,
-        principal: &str,
-        visibility: &Visibility,
-    ) -> Result<Option<bool>, PortError> {
+    async fn vote_of(&self, id: MemoryId, principal: &str, visibility: &Visibility) -> Result<Option<bool>, PortError> {
         let (principal, visibility) = (principal.to_owned(), visibility.clone());
         self.read("vote_of", move |connection| read::vote_of(connection, id, &principal, &visibility)).await
     }

@@ -149,7 +149,9 @@ const NAMING_MEMORIES: Timed = over_mentions!(
     ]
 );
 const EDGES: Timed = over_edges!(
-    ["SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at FROM rarray(:nodes) node CROSS JOIN "],
+    [
+        "SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at FROM rarray(:nodes) node CROSS JOIN "
+    ],
     [" e ON e.source = node.value WHERE e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ", visible!("e.scope")]
 );
 const MENTIONS: Timed = over_mentions!(

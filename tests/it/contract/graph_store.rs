@@ -1376,7 +1376,11 @@ pub async fn replaced_text_is_found_by_its_own_words_and_no_longer_by_the_new(st
         store.keyword(&query, &all()).await.unwrap().len()
     };
     for (second, apple, pear) in [(9, 0, 0), (10, 1, 0), (19, 1, 0), (20, 0, 1), (30, 0, 1)] {
-        assert_eq!((found("apple", known(second)).await, found("pear", known(second)).await), (apple, pear), "{second}");
+        assert_eq!(
+            (found("apple", known(second)).await, found("pear", known(second)).await),
+            (apple, pear),
+            "{second}"
+        );
         let replaced = store.replaced_texts(&known(second), 10, &all()).await.unwrap();
         assert_eq!(replaced.len(), apple, "in second {second}");
     }
@@ -1452,7 +1456,8 @@ pub async fn vote_replaces_the_same_principals_and_is_part_of_history(store: &dy
     };
     let (owner, other) = (reader("alice", &[]), reader("bob", &[]));
     assert_eq!(store.vote_of(id(1), "alice", &owner).await.unwrap(), None);
-    write(store, 10, vec![vote(1, "alice", true, 0.9), vote(1, "carol", true, 0.95), vote(9, "alice", true, 1.0)]).await;
+    write(store, 10, vec![vote(1, "alice", true, 0.9), vote(1, "carol", true, 0.95), vote(9, "alice", true, 1.0)])
+        .await;
     write(store, 20, vec![vote(1, "alice", false, 0.5)]).await;
     let voted = get(store, 1).await.unwrap();
     assert_eq!((voted.useful, voted.not_useful, voted.confidence, voted.revision), (1, 1, 0.5, 1));

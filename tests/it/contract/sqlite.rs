@@ -60,7 +60,8 @@ fn file_of_the_first_format(path: &Path) {
     connection.execute_batch("PRAGMA user_version = 1; PRAGMA application_id = 1919247215;").unwrap();
     connection.execute("INSERT INTO scope (id, key) VALUES (3, 'private:alice')", []).unwrap();
     let scope = Scope::Private("alice".to_owned());
-    let old = Memory { valid_from: Some("2020-01-02T03:04:05.000678Z".parse().unwrap()), ..memory(10, &scope, "apple") };
+    let old =
+        Memory { valid_from: Some("2020-01-02T03:04:05.000678Z".parse().unwrap()), ..memory(10, &scope, "apple") };
     let new = Memory { revision: 2, recorded_at: at(20), ..memory(10, &scope, "pear") };
     let gone = Memory { status: Status::Archived, retired_at: Some(at(30)), ..memory(11, &scope, "plum") };
     let micros = |second| at(second).as_microsecond();
@@ -87,7 +88,8 @@ fn file_of_the_first_format(path: &Path) {
         let terms = "INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's3')";
         connection.execute(terms, rusqlite::params![rowid, memory.terms]).unwrap();
     }
-    let revision = "INSERT INTO memory_revision (memory, revision, believed_from, believed_to, body) VALUES (1, 1, ?1, ?2, ?3)";
+    let revision =
+        "INSERT INTO memory_revision (memory, revision, believed_from, believed_to, body) VALUES (1, 1, ?1, ?2, ?3)";
     let body = serde_json::to_string(&old).unwrap();
     connection.execute(revision, rusqlite::params![micros(10), micros(20), body]).unwrap();
 }
@@ -104,9 +106,15 @@ async fn history_of_the_first_format_is_found_by_its_words() {
         let query = KeywordQuery { terms: vec![word.to_owned()], all: true, filter, limit: 10 };
         store.keyword(&query, &all()).await.unwrap().len()
     };
-    for (word, second, expected) in
-        [("apple", 9, 0), ("apple", 10, 1), ("apple", 20, 0), ("pear", 15, 0), ("pear", 20, 1), ("plum", 29, 1), ("plum", 30, 0)]
-    {
+    for (word, second, expected) in [
+        ("apple", 9, 0),
+        ("apple", 10, 1),
+        ("apple", 20, 0),
+        ("pear", 15, 0),
+        ("pear", 20, 1),
+        ("plum", 29, 1),
+        ("plum", 30, 0),
+    ] {
         assert_eq!(found(word, second, None).await, expected, "{word} in second {second}");
     }
     // Times came over to the microsecond.

@@ -47,7 +47,8 @@ async fn contents(ann: &Client) -> Vec<Value> {
 async fn a_client_that_asks_for_progress_gets_signs_of_life_before_the_answer() {
     let app = slow(Duration::from_millis(1300)).await;
     let ann = app.client("ann", &[], &[]).await;
-    let response = ann.post().body(store("The ferry is slow.", json!({"progressToken": "p1"}))).send().await.expect("sent");
+    let response =
+        ann.post().body(store("The ferry is slow.", json!({"progressToken": "p1"}))).send().await.expect("sent");
     let text = response.text().await.expect("a stream");
     let messages: Vec<Value> =
         text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok()).collect();

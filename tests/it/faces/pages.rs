@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use recollect::{
-    domain::Caller,
-    write::StoreRequest,
-};
+use recollect::{domain::Caller, write::StoreRequest};
 use serde_json::{Value, json};
 
 use crate::support::app::{App, Client};
@@ -61,8 +58,10 @@ async fn pages_neither_repeat_nor_skip_in_any_mode() {
         assert!(pages[..pages.len() - 1].iter().all(|page| page.len() == 7), "{mode}: {pages:?}");
         assert_eq!(each_once(&pages), ids.iter().cloned().collect(), "{mode}");
         // The first page is what one gets without pages.
-        let first = ann.ok("memory_recall", json!({"query": "boats at the north quay", "mode": mode, "limit": 7})).await;
-        let first: Vec<&str> = first["items"].as_array().expect("items").iter().filter_map(|it| it["id"].as_str()).collect();
+        let first =
+            ann.ok("memory_recall", json!({"query": "boats at the north quay", "mode": mode, "limit": 7})).await;
+        let first: Vec<&str> =
+            first["items"].as_array().expect("items").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(first, pages[0], "{mode}");
     }
     let request = json!({"ids": [ids[30]], "limit": 2, "depth": 2});
@@ -92,11 +91,13 @@ async fn an_answer_stays_under_eight_thousand_tokens_and_the_rest_is_on_later_pa
         assert!(answer["constraints"].as_array().is_none_or(|rules| rules.len() == 15), "each rule comes along");
     };
     for mode in MODES {
-        let request = json!({"query": "logs of the quay", "mode": mode, "limit": 100, "kinds": "semantic", "types": "fact"});
+        let request =
+            json!({"query": "logs of the quay", "mode": mode, "limit": 100, "kinds": "semantic", "types": "fact"});
         let pages = pages(&ann, "memory_recall", &request, small).await;
         assert!(pages.len() > 1 && each_once(&pages) == ids, "{mode}: {pages:?}");
     }
-    let walked = pages(&ann, "memory_associate", &json!({"ids": [start], "limit": 100, "edges": "CAUSES"}), small).await;
+    let walked =
+        pages(&ann, "memory_associate", &json!({"ids": [start], "limit": 100, "edges": "CAUSES"}), small).await;
     assert!(walked.len() > 1 && each_once(&walked) == ids, "{walked:?}");
     // One that is too long alone is cut, says so, and can be read whole.
     let long = "x ".repeat(100_000);

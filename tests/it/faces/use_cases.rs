@@ -79,7 +79,8 @@ async fn every_event_is_kept_and_some_make_a_memory_at_once() {
 async fn the_same_event_under_one_key_is_kept_once() {
     let app = App::start().await;
     let ann = app.client("ann", &[], &[]).await;
-    let event = json!({"event": "task_failed", "text": "The pump ran dry.", "session_id": "s1", "idempotency_key": "k1"});
+    let event =
+        json!({"event": "task_failed", "text": "The pump ran dry.", "session_id": "s1", "idempotency_key": "k1"});
     let first = ann.ok("memory_observe", event.clone()).await;
     assert_eq!(ann.ok("memory_observe", event).await, first);
     let all = Visibility::system("a test looks at everything");
@@ -89,7 +90,9 @@ async fn the_same_event_under_one_key_is_kept_once() {
     let store = ann.failed("memory_store", json!({"content": "x", "idempotency_key": "k1"})).await;
     assert!(store.starts_with("IDEMPOTENCY_KEY_REUSED: idempotency_key"), "{store}");
     // The same words again, without a key, are another event and the same memory.
-    let again = ann.ok("memory_observe", json!({"event": "task_failed", "text": "The pump ran dry.", "session_id": "s1"})).await;
+    let again = ann
+        .ok("memory_observe", json!({"event": "task_failed", "text": "The pump ran dry.", "session_id": "s1"}))
+        .await;
     assert_eq!((made(&again), &again["memories"][0]["outcome"]), (made(&first), &json!("refreshed")));
     assert_ne!(again["event_id"], first["event_id"]);
 }
@@ -124,12 +127,10 @@ async fn a_session_that_ends_is_summed_up_from_its_members() {
     let same = ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1"})).await;
     assert_eq!((made(&same), &same["memories"][0]["outcome"]), (made(&again), &json!("refreshed")));
     // What the group reads holds nothing private.
-    let shared =
-        ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1", "group": "blue"})).await;
+    let shared = ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1", "group": "blue"})).await;
     assert_eq!(shared["memories"], json!([]));
     ann.store(json!({"content": "Everyone wears a helmet.", "session_id": "s1", "group": "blue"})).await;
-    let shared =
-        ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1", "group": "blue"})).await;
+    let shared = ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1", "group": "blue"})).await;
     assert_eq!(read(&bo, made(&shared).expect("a summary")).await["content"], "Everyone wears a helmet.");
 }
 
@@ -153,7 +154,10 @@ async fn deleting_a_memory_takes_its_raw_event_and_the_summaries_that_quote_it()
     let app = App::start().await;
     let ann = app.client("ann", &[], &[]).await;
     let observed = ann
-        .ok("memory_observe", json!({"event": "task_failed", "session_id": "s1", "text": "The code of the safe is 4711."}))
+        .ok(
+            "memory_observe",
+            json!({"event": "task_failed", "session_id": "s1", "text": "The code of the safe is 4711."}),
+        )
         .await;
     let id = made(&observed).expect("a warning").to_owned();
     let other = session(&ann, "s1", &["The safe was opened."]).await;
@@ -209,7 +213,8 @@ async fn a_summary_quotes_its_sources() {
         (json!({"session_id": "winter"}), vec![]),
     ] {
         let reply = ann.ok("memory_summarize", request.clone()).await;
-        let ids: Vec<&str> = reply["sources"].as_array().expect("sources").iter().filter_map(|it| it["id"].as_str()).collect();
+        let ids: Vec<&str> =
+            reply["sources"].as_array().expect("sources").iter().filter_map(|it| it["id"].as_str()).collect();
         assert_eq!(ids, expected, "{request}: {reply}");
         let summary = reply["summary"].as_str().expect("a text");
         assert_eq!(summary.lines().count(), expected.len(), "{request}: {summary}");
@@ -234,8 +239,7 @@ async fn an_explanation_says_where_a_memory_stands_and_what_keeps_it_back() {
     ann.store(json!({"content": "The Harbour Gate opens at half past nine.", "supersedes": [old]})).await;
     let archived = ann.store(json!({"content": "The Harbour Gate is green."})).await;
     ann.ok("memory_forget", json!({"ids": [archived], "strategy": "archive"})).await;
-    let past =
-        ann.store(json!({"content": "The Harbour Gate was closed in May.", "valid_to": "2026-06-01"})).await;
+    let past = ann.store(json!({"content": "The Harbour Gate was closed in May.", "valid_to": "2026-06-01"})).await;
     let explain = async |id: &str| ann.ok("memory_explain", json!({"id": id, "query": query})).await;
     let arm = |reply: &Value, name: &str| {
         reply["arms"].as_array().expect("arms").iter().find(|arm| arm["arm"] == name).expect("named").clone()
@@ -259,7 +263,10 @@ async fn an_explanation_says_where_a_memory_stands_and_what_keeps_it_back() {
     for (id, filter, word) in [(&old, "status", "superseded"), (&archived, "status", "archived")] {
         let kept_back = explain(id).await;
         assert_eq!((kept_back.get("rank"), &kept_back["failed"][0]["filter"]), (None, &json!(filter)));
-        assert!(kept_back["failed"][0]["reason"].as_str().is_some_and(|reason| reason.starts_with(word)), "{kept_back}");
+        assert!(
+            kept_back["failed"][0]["reason"].as_str().is_some_and(|reason| reason.starts_with(word)),
+            "{kept_back}"
+        );
         assert!(kept_back["why"]["coverage"].as_f64().is_some_and(|coverage| coverage > 0.0), "weighed all the same");
     }
     let then = ann.ok("memory_explain", json!({"id": past, "query": query, "as_of": "2026-07-01"})).await;
@@ -284,13 +291,17 @@ async fn a_link_is_followed_and_an_update_keeps_history() {
     let reached = ann.ok("memory_associate", json!({"ids": [fuse], "edges": ["CAUSES"]})).await;
     assert_eq!(reached["items"][0]["id"], json!(dark));
     let changed = ann
-        .ok("memory_update", json!({"id": fuse, "expected_revision": 1, "content": "The main fuse blew.", "importance": 0.9}))
+        .ok(
+            "memory_update",
+            json!({"id": fuse, "expected_revision": 1, "content": "The main fuse blew.", "importance": 0.9}),
+        )
         .await;
     assert_eq!((&changed["content"], &changed["revision"]), (&json!("The main fuse blew."), &json!(2)));
     let stale = ann.failed("memory_update", json!({"id": fuse, "expected_revision": 1, "tags": "x"})).await;
     assert!(stale.starts_with("CONFLICT: expected_revision"), "{stale}");
     let states = trace(&ann, &fuse).await["states"].clone();
-    let texts: Vec<&Value> = states.as_array().expect("states").iter().map(|state| &state["memory"]["content"]).collect();
+    let texts: Vec<&Value> =
+        states.as_array().expect("states").iter().map(|state| &state["memory"]["content"]).collect();
     assert_eq!(texts, ["The fuse blew.", "The main fuse blew."]);
     assert!(states[0]["to"].is_string() && states[1].get("to").is_none(), "{states}");
 }

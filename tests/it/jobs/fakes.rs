@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use recollect::{
     backends::exact::ExactIndex,
     domain::{
-        AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Kind, Language, Memory, MemoryId, MemoryType,
-        NamedVector, Payload, Point, Scope, Source, Status, Visibility,
+        AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Kind, Language, Memory, MemoryId,
+        MemoryType, NamedVector, Payload, Point, Scope, Source, Status, Visibility,
     },
     jobs::Revector,
     ports::{
