@@ -12,15 +12,16 @@ use tracing::Instrument;
 use crate::{
     domain::{Caller, Right},
     error::Error,
-    jobs::{self, DoctorReport, Drain, Revector},
+    jobs::{self, DoctorReport, Drain, Revector, Uses},
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
     read::{
-        self, AssociateReply, AssociateRequest, GetReply, GetRequest, ReadContext, ReadSettings, RecallReply,
-        RecallRequest,
+        self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
+        GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
+        TraceReply, TraceRequest,
     },
     write::{
-        self, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest, StoreReply, StoreRequest, UpdateRequest,
-        Vectors, WriteContext, WriteSettings,
+        self, FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest,
+        ObserveReply, ObserveRequest, StoreReply, StoreRequest, UpdateRequest, Vectors, WriteContext, WriteSettings,
     },
 };
 
@@ -46,6 +47,7 @@ pub struct Service {
     parts: Parts,
     read: ReadContext,
     write: WriteContext,
+    uses: Arc<Uses>,
 }
 
 /// How the service is.
@@ -77,7 +79,9 @@ impl Service {
     pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
         let Parts { graph, index, embedders, clock, drain, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
+        let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         Self {
+            uses,
             read: ReadContext {
                 graph: graph.clone(),
                 index: index.clone(),
@@ -85,15 +89,7 @@ impl Service {
                 clock: clock.clone(),
                 settings: read,
             },
-            write: WriteContext {
-                graph,
-                index,
-                drain,
-                vectors,
-                clock,
-                settings: write,
-                turn: tokio::sync::Mutex::default(),
-            },
+            write: WriteContext { graph, index, drain, vectors, clock, settings: write, turn: Arc::default() },
             parts,
         }
     }
@@ -127,6 +123,16 @@ impl Service {
         measured("link", write::link(&self.write, caller, request)).await
     }
 
+    /// Notes a vote on a memory.
+    pub async fn feedback(&self, caller: &Caller, request: FeedbackRequest) -> Result<FeedbackReply, Error> {
+        measured("feedback", write::feedback(&self.write, caller, request)).await
+    }
+
+    /// Keeps a raw event, with the memory that it makes.
+    pub async fn observe(&self, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
+        measured("observe", write::observe(&self.write, caller, request)).await
+    }
+
     /// Links many memories in one transaction.
     pub async fn link_all(
         &self,
@@ -148,17 +154,47 @@ impl Service {
 
     /// Answers a question.
     pub async fn recall(&self, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
-        measured("recall", read::recall(&self.read, caller, request)).await
+        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        let reply = measured("recall", read::recall(&self.read, caller, request)).await?;
+        if !looks_back {
+            self.uses.note(reply.items.iter().filter_map(|item| item.id.parse().ok()));
+        }
+        Ok(reply)
     }
 
     /// Walks the graph.
     pub async fn associate(&self, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
-        measured("associate", read::associate(&self.read, caller, request)).await
+        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        let reply = measured("associate", read::associate(&self.read, caller, request)).await?;
+        if !looks_back {
+            self.uses.note(reply.items.iter().filter_map(|found| found.item.id.parse().ok()));
+        }
+        Ok(reply)
     }
 
     /// Reads memories by id.
     pub async fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
         measured("get", read::get(&self.read, caller, request)).await
+    }
+
+    /// Sums up a time, a session or a topic.
+    pub async fn summarize(&self, caller: &Caller, request: SummarizeRequest) -> Result<SummarizeReply, Error> {
+        measured("summarize", read::summarize(&self.read, caller, request)).await
+    }
+
+    /// Holds a memory against a question.
+    pub async fn explain(&self, caller: &Caller, request: ExplainRequest) -> Result<ExplainReply, Error> {
+        measured("explain", read::explain(&self.read, caller, request)).await
+    }
+
+    /// Tells the history of a memory.
+    pub async fn trace(&self, caller: &Caller, request: TraceRequest) -> Result<TraceReply, Error> {
+        measured("trace", read::trace(&self.read, caller, request)).await
+    }
+
+    /// Tells a session in short.
+    pub async fn brief(&self, caller: &Caller, request: BriefRequest) -> Result<BriefReply, Error> {
+        measured("brief", read::brief(&self.read, caller, request)).await
     }
 
     /// Numbers of what the caller sees.
@@ -206,6 +242,11 @@ impl Service {
             // Models are loaded before the service listens, or it does not start.
             Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
         ]
+    }
+
+    /// The uses of memories that wait to be written; whoever runs the service runs this.
+    pub fn uses(&self) -> Arc<Uses> {
+        self.uses.clone()
     }
 
     /// The store of bearer tokens.

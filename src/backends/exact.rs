@@ -47,20 +47,18 @@ pub(super) fn check_ops(spaces: &[SpaceSpec], ops: &[IndexOp]) -> Result<(), Spa
 /// [`Filter::matches`], on the fields an index holds. Equal to it for times of whole microseconds.
 pub fn payload_matches(filter: &Filter, payload: &Payload) -> bool {
     let micros = Timestamp::as_microsecond;
-    let travels = filter.as_of.world.is_some() || filter.as_of.known.is_some();
+    let (world, known) = (filter.as_of.world.map(micros), filter.as_of.known.map(micros));
+    let retired_since = payload.status.is_retired() && known.is_some_and(|at| at < payload.retired_at);
     let status = match payload.status {
         Status::Active => true,
-        Status::Superseded => filter.include_superseded || travels,
-        Status::Archived | Status::Quarantined => false,
+        Status::Superseded => retired_since || filter.include_superseded || world.is_some(),
+        Status::Archived => retired_since,
+        Status::Quarantined => false,
     };
-    let believed = filter
-        .as_of
-        .known
-        .map(micros)
-        .is_none_or(|at| payload.recorded_at <= at && (filter.include_superseded || at < payload.retired_at));
-    let holds = filter.as_of.world.map(micros).is_none_or(|at| payload.valid_from <= at && at < payload.valid_to);
+    let recorded = known.is_none_or(|at| payload.recorded_at <= at);
+    let holds = world.is_none_or(|at| payload.valid_from <= at && (retired_since || at < payload.valid_to));
     status
-        && believed
+        && recorded
         && holds
         && (filter.kinds.is_empty() || filter.kinds.contains(&payload.kind))
         && (filter.types.is_empty() || filter.types.contains(&payload.memory_type))

@@ -1,4 +1,5 @@
-//! store, recall, associate, get, forget: the façade's use cases on the command line.
+//! store, recall, associate, get, update, forget, link, feedback, observe, summarize, explain: the façade's use cases on
+//! the command line.
 //!
 //! They run on the data folder itself or, when a service holds it, through that service.
 
@@ -10,9 +11,15 @@ use super::{Context, output, remote::Access};
 use crate::{
     domain::Caller,
     error::Error,
-    read::{AssociateReply, AssociateRequest, GetReply, GetRequest, RecallReply, RecallRequest},
+    read::{
+        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord,
+        RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
+    },
     service::Service,
-    write::{ForgetReply, ForgetRequest, StoreReply, StoreRequest},
+    write::{
+        FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply,
+        ObserveRequest, StoreReply, StoreRequest, UpdateRequest,
+    },
 };
 
 /// Where to find the memories.
@@ -113,6 +120,18 @@ pub(super) struct RecallArgs {
     /// Superseded memories too.
     #[arg(long)]
     include_superseded: bool,
+    /// Leave out matches with a lower score, between 0 and 1.
+    #[arg(long, allow_negative_numbers = true)]
+    min_score: Option<f64>,
+    /// items, or prompt: a block of text to put into a prompt.
+    #[arg(long)]
+    format: Option<String>,
+    /// Tokens of the answer at most.
+    #[arg(long, allow_negative_numbers = true)]
+    token_budget: Option<i64>,
+    /// The cursor of the last answer, for the next page.
+    #[arg(long)]
+    cursor: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -137,6 +156,15 @@ pub(super) struct AssociateArgs {
     /// out, in or both.
     #[arg(long)]
     direction: Option<String>,
+    /// What was true in the world then.
+    #[arg(long)]
+    as_of: Option<String>,
+    /// What was believed then.
+    #[arg(long)]
+    known_at: Option<String>,
+    /// The cursor of the last answer, for the next page.
+    #[arg(long)]
+    cursor: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -146,6 +174,12 @@ pub(super) struct GetArgs {
     /// The memories.
     #[arg(required = true)]
     ids: Vec<String>,
+    /// Only if they were true in the world then.
+    #[arg(long)]
+    as_of: Option<String>,
+    /// As they were believed then.
+    #[arg(long)]
+    known_at: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -158,6 +192,157 @@ pub(super) struct ForgetArgs {
     /// delete, decay or archive.
     #[arg(long)]
     strategy: Option<String>,
+    /// Why.
+    #[arg(long)]
+    reason: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UpdateArgs {
+    /// The memory.
+    id: String,
+    /// The revision the change was made on.
+    #[arg(long, allow_negative_numbers = true)]
+    expected_revision: Option<i64>,
+    /// New text.
+    #[arg(long)]
+    content: Option<String>,
+    /// New title.
+    #[arg(long)]
+    title: Option<String>,
+    /// New summary.
+    #[arg(long)]
+    summary: Option<String>,
+    /// New context.
+    #[arg(long)]
+    context: Option<String>,
+    /// New labels in place of the old, separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    tags: Option<Vec<String>>,
+    /// New importance, between 0 and 1.
+    #[arg(long, allow_negative_numbers = true)]
+    importance: Option<f64>,
+    /// New confidence, between 0 and 1.
+    #[arg(long, allow_negative_numbers = true)]
+    confidence: Option<f64>,
+    /// working, episodic, semantic, reflective or warning.
+    #[arg(long)]
+    kind: Option<String>,
+    /// fact, preference, pattern, correction, constraint, procedure, event or insight.
+    #[arg(long = "type")]
+    memory_type: Option<String>,
+    /// When it happened.
+    #[arg(long)]
+    occurred_at: Option<String>,
+    /// True in the world from then.
+    #[arg(long)]
+    valid_from: Option<String>,
+    /// True in the world until then.
+    #[arg(long)]
+    valid_to: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LinkArgs {
+    /// The cause, or the newer memory.
+    from: String,
+    /// The effect, or the older memory.
+    to: String,
+    /// CAUSES, SUPERSEDES or SUPPLEMENTS.
+    #[arg(long)]
+    edge: String,
+    /// Why.
+    #[arg(long)]
+    reason: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct FeedbackArgs {
+    /// The memory.
+    id: String,
+    /// Whether it helped: true or false.
+    #[arg(long, action = clap::ArgAction::Set)]
+    useful: bool,
+    /// Why.
+    #[arg(long)]
+    note: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ObserveArgs {
+    /// task_started, tool_call, tool_result, task_succeeded, task_failed, user_message, user_correction or session_ended.
+    event: String,
+    /// What was said, given, answered or learnt.
+    #[arg(long)]
+    text: Option<String>,
+    /// Session it belongs to.
+    #[arg(long)]
+    session: Option<String>,
+    /// Task it belongs to.
+    #[arg(long)]
+    task: Option<String>,
+    /// The tool.
+    #[arg(long)]
+    tool: Option<String>,
+    /// Status that the tool or task gave.
+    #[arg(long)]
+    status: Option<String>,
+    /// positive or negative.
+    #[arg(long)]
+    feedback: Option<String>,
+    /// When it happened.
+    #[arg(long)]
+    at: Option<String>,
+    /// private, shared or global.
+    #[arg(long)]
+    scope: Option<String>,
+    /// Group to share with.
+    #[arg(long)]
+    group: Option<String>,
+    /// The same key keeps one event.
+    #[arg(long)]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SummarizeArgs {
+    /// Only what answers this.
+    topic: Option<String>,
+    /// Only what happened from then.
+    #[arg(long)]
+    since: Option<String>,
+    /// Only what happened before then.
+    #[arg(long)]
+    until: Option<String>,
+    /// Only this session.
+    #[arg(long)]
+    session: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// The memory.
+    id: String,
+    /// The question, as it was given to recall.
+    query: String,
+    /// What was true in the world then.
+    #[arg(long)]
+    as_of: Option<String>,
+    /// What was believed then.
+    #[arg(long)]
+    known_at: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -229,6 +414,10 @@ pub(super) async fn recall(ctx: Context, args: RecallArgs) -> anyhow::Result<()>
         as_of: args.as_of,
         known_at: args.known_at,
         include_superseded: args.include_superseded,
+        min_score: args.min_score,
+        format: args.format,
+        token_budget: args.token_budget,
+        cursor: args.cursor,
         ..RecallRequest::default()
     };
     let local = async |service: &Service, caller: &Caller, request| service.recall(caller, request).await;
@@ -248,6 +437,9 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
         limit: args.limit,
         edges: args.edges,
         direction: args.direction,
+        as_of: args.as_of,
+        known_at: args.known_at,
+        cursor: args.cursor,
         ..AssociateRequest::default()
     };
     let local = async |service: &Service, caller: &Caller, request| service.associate(caller, request).await;
@@ -260,7 +452,7 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
 }
 
 pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
-    let request = GetRequest { ids: args.ids, ..GetRequest::default() };
+    let request = GetRequest { ids: args.ids, as_of: args.as_of, known_at: args.known_at };
     let local = async |service: &Service, caller: &Caller, request| service.get(caller, request).await;
     let reply: GetReply = ask(&ctx, args.target, "memory_get", request, local).await?;
     if ctx.json {
@@ -271,12 +463,109 @@ pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
 }
 
 pub(super) async fn forget(ctx: Context, args: ForgetArgs) -> anyhow::Result<()> {
-    let request = ForgetRequest { ids: args.ids, strategy: args.strategy, reason: None };
+    let request = ForgetRequest { ids: args.ids, strategy: args.strategy, reason: args.reason };
     let local = async |service: &Service, caller: &Caller, request| service.forget(caller, request).await;
     let reply: ForgetReply = ask(&ctx, args.target, "memory_forget", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
     println!("{} forgotten ({})", reply.forgotten, reply.strategy);
+    Ok(())
+}
+
+pub(super) async fn update(ctx: Context, args: UpdateArgs) -> anyhow::Result<()> {
+    let request = UpdateRequest {
+        id: args.id,
+        expected_revision: args.expected_revision,
+        content: args.content,
+        title: args.title,
+        summary: args.summary,
+        context: args.context,
+        tags: args.tags,
+        importance: args.importance,
+        confidence: args.confidence,
+        kind: args.kind,
+        r#type: args.memory_type,
+        occurred_at: args.occurred_at,
+        valid_from: args.valid_from,
+        valid_to: args.valid_to,
+    };
+    let local = async |service: &Service, caller: &Caller, request| service.update(caller, request).await;
+    let reply: MemoryRecord = ask(&ctx, args.target, "memory_update", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    println!("updated {} to revision {}", reply.id, reply.revision);
+    Ok(())
+}
+
+pub(super) async fn link(ctx: Context, args: LinkArgs) -> anyhow::Result<()> {
+    let request = LinkRequest { from: args.from, to: args.to, edge: args.edge, reason: args.reason };
+    let local = async |service: &Service, caller: &Caller, request| service.link(caller, request).await;
+    let reply: LinkReply = ask(&ctx, args.target, "memory_link", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    println!("{} {} {}", reply.from, reply.edge, reply.to);
+    Ok(())
+}
+
+pub(super) async fn feedback(ctx: Context, args: FeedbackArgs) -> anyhow::Result<()> {
+    let request = FeedbackRequest { id: args.id, useful: Some(args.useful), note: args.note };
+    let local = async |service: &Service, caller: &Caller, request| service.feedback(caller, request).await;
+    let reply: FeedbackReply = ask(&ctx, args.target, "memory_feedback", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    println!("confidence {:.2} -> {:.2}", reply.confidence_before, reply.confidence_after);
+    Ok(())
+}
+
+pub(super) async fn observe(ctx: Context, args: ObserveArgs) -> anyhow::Result<()> {
+    let request = ObserveRequest {
+        event: args.event,
+        session_id: args.session,
+        task_id: args.task,
+        text: args.text,
+        tool: args.tool,
+        status: args.status,
+        feedback: args.feedback,
+        at: args.at,
+        scope: args.scope,
+        group: args.group,
+        idempotency_key: args.idempotency_key,
+    };
+    let local = async |service: &Service, caller: &Caller, request| service.observe(caller, request).await;
+    let reply: ObserveReply = ask(&ctx, args.target, "memory_observe", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    println!("kept {}", reply.event_id);
+    for memory in &reply.memories {
+        println!("  {} {} {}", memory.outcome, memory.kind, memory.id);
+    }
+    Ok(())
+}
+
+pub(super) async fn summarize(ctx: Context, args: SummarizeArgs) -> anyhow::Result<()> {
+    let request =
+        SummarizeRequest { since: args.since, until: args.until, session_id: args.session, topic: args.topic };
+    let local = async |service: &Service, caller: &Caller, request| service.summarize(caller, request).await;
+    let reply: SummarizeReply = ask(&ctx, args.target, "memory_summarize", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    print!("{}", output::summarized(&reply));
+    Ok(())
+}
+
+pub(super) async fn explain(ctx: Context, args: ExplainArgs) -> anyhow::Result<()> {
+    let request = ExplainRequest { id: args.id, query: args.query, as_of: args.as_of, known_at: args.known_at };
+    let local = async |service: &Service, caller: &Caller, request| service.explain(caller, request).await;
+    let reply: ExplainReply = ask(&ctx, args.target, "memory_explain", request, local).await?;
+    if ctx.json {
+        return output::json(&reply);
+    }
+    print!("{}", output::explained(&reply));
     Ok(())
 }

@@ -48,8 +48,20 @@ enum Command {
     Associate(memory::AssociateArgs),
     /// Show memories by id.
     Get(memory::GetArgs),
+    /// Change fields of a memory.
+    Update(memory::UpdateArgs),
     /// Forget memories.
     Forget(memory::ForgetArgs),
+    /// Link two memories.
+    Link(memory::LinkArgs),
+    /// Say whether a memory helped.
+    Feedback(memory::FeedbackArgs),
+    /// Report an event; some make a memory.
+    Observe(memory::ObserveArgs),
+    /// Sum up a time, a session or a topic.
+    Summarize(memory::SummarizeArgs),
+    /// Explain where a memory stands for a question.
+    Explain(memory::ExplainArgs),
     /// Import from files.
     #[command(subcommand)]
     Import(import::ImportCommand),
@@ -124,7 +136,13 @@ async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
         Command::Recall(args) => memory::recall(ctx, args).await,
         Command::Associate(args) => memory::associate(ctx, args).await,
         Command::Get(args) => memory::get(ctx, args).await,
+        Command::Update(args) => memory::update(ctx, args).await,
         Command::Forget(args) => memory::forget(ctx, args).await,
+        Command::Link(args) => memory::link(ctx, args).await,
+        Command::Feedback(args) => memory::feedback(ctx, args).await,
+        Command::Observe(args) => memory::observe(ctx, args).await,
+        Command::Summarize(args) => memory::summarize(ctx, args).await,
+        Command::Explain(args) => memory::explain(ctx, args).await,
         Command::Import(command) => import::import(ctx, command).await,
         Command::Eval(args) => eval::eval(ctx, args).await,
         Command::Doctor(args) => admin::doctor(ctx, args).await,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     error::Error,
-    read::{AssociateReply, PathStep, RecallItem, RecallReply},
+    read::{AssociateReply, ExplainReply, PathStep, RecallItem, RecallReply, SummarizeReply},
 };
 
 /// Prints `value` as one JSON object.
@@ -60,6 +60,10 @@ pub(super) fn recalled(reply: &RecallReply) -> String {
         let _ = writeln!(text, "constraint  {}", constraint.summary);
     }
     missing(&mut text, reply.degraded.iter().map(|missing| (&missing.part, &missing.reason)));
+    if let Some(prompt) = &reply.prompt {
+        let _ = writeln!(text, "{prompt}");
+    }
+    next_page(&mut text, reply.cursor.as_deref());
     let _ = writeln!(text, "{} in {:.1} ms", reply.understood.mode, reply.took_ms);
     text
 }
@@ -80,7 +84,56 @@ pub(super) fn associated(reply: &AssociateReply) -> String {
         path(&mut text, &found.path);
     }
     missing(&mut text, reply.degraded.iter().map(|missing| (&missing.part, &missing.reason)));
+    next_page(&mut text, reply.cursor.as_deref());
     let _ = writeln!(text, "associated in {:.1} ms", reply.took_ms);
+    text
+}
+
+fn next_page(text: &mut String, cursor: Option<&str>) {
+    if let Some(cursor) = cursor {
+        let _ = writeln!(text, "more: --cursor {cursor}");
+    }
+}
+
+/// A summary for people.
+pub(super) fn summarized(reply: &SummarizeReply) -> String {
+    if reply.summary.is_empty() {
+        return "nothing to sum up\n".to_owned();
+    }
+    let mut text = format!("{}\n", reply.summary);
+    for source in &reply.sources {
+        let _ = writeln!(text, "  from {} {}", source.occurred_at, source.id);
+    }
+    if reply.truncated {
+        text.push_str("there is more: narrow the time or the topic\n");
+    }
+    text
+}
+
+/// An explanation for people.
+pub(super) fn explained(reply: &ExplainReply) -> String {
+    let mut text = String::new();
+    match (reply.rank, reply.score) {
+        (Some(rank), Some(score)) => {
+            let weak = if reply.weak { " (weak)" } else { "" };
+            let _ = writeln!(text, "place {rank}, score {score:.2}{weak}");
+        }
+        _ => text.push_str("not among the candidates\n"),
+    }
+    for failed in &reply.failed {
+        let _ = writeln!(text, "left out for {}: {}", failed.filter, failed.reason);
+    }
+    for arm in &reply.arms {
+        let found = match (arm.found, arm.rank) {
+            (true, Some(rank)) => format!("place {rank}"),
+            (true, None) => "found".to_owned(),
+            (false, _) => "not found".to_owned(),
+        };
+        let score = arm.score.map(|score| format!(", {score:.2}")).unwrap_or_default();
+        let _ = writeln!(text, "  {:8} {found}{score}", arm.arm);
+    }
+    path(&mut text, &reply.path);
+    missing(&mut text, reply.degraded.iter().map(|missing| (&missing.part, &missing.reason)));
     text
 }
 

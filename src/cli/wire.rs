@@ -26,6 +26,9 @@ use crate::{
 /// Where the graph store keeps which models its vectors come from.
 const MODELS_KEY: &str = "models";
 
+/// Time between two writes of the uses of memories.
+const COUNT_USES_EVERY: Duration = Duration::from_secs(5);
+
 /// What to do when the data was embedded with other models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Models {
@@ -41,6 +44,7 @@ pub(super) struct Opened {
     pub journal: Arc<dyn Journal>,
     stop: CancellationToken,
     drain: tokio::task::JoinHandle<()>,
+    uses: tokio::task::JoinHandle<()>,
     lock: File,
 }
 
@@ -141,7 +145,9 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     let stop = CancellationToken::new();
     let stopped = stop.clone();
     let running = tokio::spawn(async move { drain.run(stopped).await });
-    Ok(Opened { service, journal: graph.journal, stop, drain: running, lock })
+    let (counting, stopped) = (service.uses(), stop.clone());
+    let uses = tokio::spawn(async move { counting.run(COUNT_USES_EVERY, stopped).await });
+    Ok(Opened { service, journal: graph.journal, stop, drain: running, uses, lock })
 }
 
 /// The token store alone, which other processes may use at the same time.
@@ -159,6 +165,7 @@ impl Opened {
     /// Stops background work and makes everything durable.
     pub(super) async fn close(self) -> anyhow::Result<()> {
         self.stop.cancel();
+        self.uses.await?;
         // It closes the index itself.
         Ok(self.drain.await?)
     }

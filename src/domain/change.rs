@@ -89,8 +89,22 @@ pub enum Op {
     PutConcept(Concept),
     /// Appends a raw event.
     PutEvent(Event),
-    /// Removes a memory with its history, edges, terms and vectors. Concepts of `text` origin that nothing names any
-    /// longer go with it.
+    /// Notes a vote on a memory, in place of the same principal's earlier one, with the confidence it leads to. A state of
+    /// its own in the memory's history, not a revision: what it says is unchanged.
+    Vote {
+        /// The memory.
+        id: MemoryId,
+        /// Who votes; one vote each.
+        principal: String,
+        /// Whether it helped.
+        useful: bool,
+        /// Why, in the voter's words.
+        note: Option<String>,
+        /// The memory's confidence from now on, 0..=1.
+        confidence: f32,
+    },
+    /// Removes a memory with its history, edges, votes, terms and vectors, and the raw events it came from. Concepts of
+    /// `text` origin that nothing names any longer go with it.
     Forget {
         /// The memory.
         id: MemoryId,

@@ -28,6 +28,16 @@ names! {
     }
 }
 
+names! {
+    /// What a person thought of it.
+    Feedback {
+        /// It was right.
+        Positive = "positive",
+        /// It was not.
+        Negative = "negative",
+    }
+}
+
 /// One raw event, kept as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -53,6 +63,9 @@ pub struct Event {
     pub tool: Option<String>,
     /// Status the tool or task gave.
     pub status: Option<String>,
+    /// What a person thought of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
 }
 
 /// The parts of a remembered event (who did what to what, with which result).

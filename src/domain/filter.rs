@@ -9,8 +9,25 @@ use super::{Kind, Language, Memory, MemoryType, Status};
 pub struct AsOf {
     /// What was true in the world then.
     pub world: Option<Timestamp>,
-    /// What we believed then.
+    /// What we believed then: each record in the state it was in at that moment.
     pub known: Option<Timestamp>,
+}
+
+impl AsOf {
+    /// Whether `memory`, in the state that [`Self::known`] leads to, was true in the world at [`Self::world`].
+    pub fn holds(&self, memory: &Memory) -> bool {
+        let retired_since = self.retires_later(memory);
+        self.world.is_none_or(|at| {
+            memory.valid_from.is_none_or(|from| from <= at)
+                && (retired_since || memory.valid_to.is_none_or(|to| at < to))
+        })
+    }
+
+    /// Whether `memory` was retired after [`Self::known`]: at that moment it was active, and the end of its validity, which
+    /// the retirement set, open.
+    fn retires_later(&self, memory: &Memory) -> bool {
+        memory.status.is_retired() && self.known.is_some_and(|at| memory.retired_at.is_none_or(|end| at < end))
+    }
 }
 
 /// Conditions on memories; empty fields ask nothing. Values within a field are alternatives, fields are all required.
@@ -43,24 +60,21 @@ pub struct Filter {
 impl Filter {
     /// Whether `memory` meets every condition. The meaning that each store's query must have; the in-memory ones call it.
     ///
-    /// Without time travel only active memories match (and superseded ones when asked for). With `known`, a memory
-    /// matches if it was recorded by then and not yet retired; with `world`, if its validity holds that moment.
+    /// With `known`, `memory` is the state it was in then; a retirement after that moment has not happened yet, nor the
+    /// end of validity that it set. Only active memories match, superseded ones when asked for or when `world` looks back.
     pub fn matches(&self, memory: &Memory) -> bool {
-        let travels = self.as_of.world.is_some() || self.as_of.known.is_some();
+        let AsOf { world, known } = self.as_of;
+        let retired_since = self.as_of.retires_later(memory);
         let status = match memory.status {
             Status::Active => true,
-            Status::Superseded => self.include_superseded || travels,
-            Status::Archived | Status::Quarantined => false,
+            Status::Superseded => retired_since || self.include_superseded || world.is_some(),
+            Status::Archived => retired_since,
+            Status::Quarantined => false,
         };
-        let believed = self.as_of.known.is_none_or(|at| {
-            memory.recorded_at <= at && (self.include_superseded || memory.retired_at.is_none_or(|end| at < end))
-        });
-        let holds = self.as_of.world.is_none_or(|at| {
-            memory.valid_from.is_none_or(|from| from <= at) && memory.valid_to.is_none_or(|to| at < to)
-        });
+        let recorded = known.is_none_or(|at| memory.recorded_at <= at);
         status
-            && believed
-            && holds
+            && recorded
+            && self.as_of.holds(memory)
             && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
             && (self.types.is_empty() || self.types.contains(&memory.memory_type))
             && (self.tags.is_empty() || self.tags.iter().any(|tag| memory.tags.contains(tag)))

@@ -134,6 +134,13 @@ names! {
     }
 }
 
+impl Status {
+    /// Whether a retirement leads to it.
+    pub fn is_retired(self) -> bool {
+        matches!(self, Self::Superseded | Self::Archived)
+    }
+}
+
 names! {
     /// Whether a lesson was borne out.
     Verification {
@@ -204,7 +211,7 @@ pub struct Memory {
     pub valid_from: Option<Timestamp>,
     /// True in the world until then (exclusive).
     pub valid_to: Option<Timestamp>,
-    /// Believed by us from then.
+    /// This text of it is believed by us from then.
     pub recorded_at: Timestamp,
     /// Believed by us until then.
     pub retired_at: Option<Timestamp>,
@@ -239,4 +246,19 @@ pub struct Memory {
 impl Memory {
     /// Longest summary, in characters.
     pub const SUMMARY_CHARS: usize = 150;
+    /// Tag of the memories that sum up a session.
+    pub const SESSION_SUMMARY: &str = "session-summary";
+
+    /// What it says, with who said it.
+    pub fn said(&self) -> String {
+        match &self.speaker {
+            Some(speaker) => format!("{speaker}: {}", self.content),
+            None => self.content.clone(),
+        }
+    }
+
+    /// Whether it sums up a session and says nothing of its own.
+    pub fn is_session_summary(&self) -> bool {
+        self.tags.iter().any(|tag| tag == Self::SESSION_SUMMARY)
+    }
 }

@@ -18,7 +18,7 @@ pub use caller::{Caller, PrincipalKind, Right};
 pub use change::{ChangeSet, Forgetting, Idempotency, IndexOp, Op, Outcome, Payload, Point};
 pub use concept::{Concept, ConceptKey, ConceptOrigin};
 pub use edge::{Direction, Edge, EdgeKind};
-pub use event::{Event, EventDetail, EventKind};
+pub use event::{Event, EventDetail, EventKind, Feedback};
 pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
 pub(crate) use memory::names;

@@ -25,6 +25,8 @@ use crate::{
 
 /// Memories stored in one transaction.
 const BATCH: usize = 64;
+/// Tokens of an answer: as many as one may have.
+const EVERYTHING: i64 = 32_000;
 
 /// What to measure.
 pub struct Plan {
@@ -131,6 +133,9 @@ pub async fn ask(
                 query: query.text.clone(),
                 mode: Some(mode.name().to_owned()),
                 limit: i64::try_from(plan.limit).ok(),
+                // A page would cut what is measured.
+                token_budget: Some(EVERYTHING),
+                explain: Some(false),
                 ..RecallRequest::default()
             };
             let started = Instant::now();

@@ -6,6 +6,8 @@
 
 mod bridge;
 mod lenient;
+mod prompts;
+mod resources;
 mod schema;
 mod server;
 mod tools;

@@ -1,18 +1,21 @@
 //! Between the protocol and the façade: who calls, which tool, and what an error looks like to a model.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::BTreeSet, convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
-        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
+        ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
+        ServerConfig, Tool,
     },
     service::RequestContext,
 };
 
-use super::tools;
+use super::{prompts, resources, tools};
 use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
@@ -24,10 +27,17 @@ const INSTRUCTIONS: &str = "Long-term memory that outlives this conversation. Be
     have been said, decided or learnt earlier, call memory_recall. To find what belongs to it through causes, sessions and \
     shared subjects, call memory_associate. When you learn something that will matter later (a fact, a preference, a rule, a \
     correction, the outcome of a task), call memory_store at once, one statement per call; give supersedes when it replaces \
-    what you recalled.";
+    what you recalled. Tell with memory_feedback whether a memory helped, and with memory_observe how a task or a session \
+    ended.";
 
 /// Longest error text for a model, in characters; what was given may be quoted in it.
 const MESSAGE_CHARS: usize = 500;
+
+/// Time between two signs of life to a client that asked for them.
+const BEAT: Duration = Duration::from_secs(1);
+/// Memories that completions are looked for in, and completions at most.
+const COMPLETED_FROM: i64 = 100;
+const COMPLETIONS: usize = 20;
 
 /// Where the caller of a request comes from.
 #[derive(Clone)]
@@ -64,9 +74,11 @@ impl Server {
 
 /// What every server of ours says of itself.
 pub(super) fn about() -> ServerConfig {
-    ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-        .with_server_info(Implementation::new("recollect", env!("CARGO_PKG_VERSION")).with_title("recollect"))
-        .with_instructions(INSTRUCTIONS)
+    ServerConfig::new(
+        ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().enable_completions().build(),
+    )
+    .with_server_info(Implementation::new("recollect", env!("CARGO_PKG_VERSION")).with_title("recollect"))
+    .with_instructions(INSTRUCTIONS)
 }
 
 impl ServerHandler for Server {
@@ -97,11 +109,83 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(unknown_tool(), None));
         };
         // rmcp runs each request in a task of its own; a panic there would leave the client without an answer.
-        let answer = AssertUnwindSafe(call)
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "internal fault")));
+        let call = AssertUnwindSafe(call).catch_unwind();
+        let answer = tokio::select! {
+            answer = call => answer.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "internal fault"))),
+            // Dropping a call stops it; a write that has begun is carried to its end.
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+            never = beat(&context) => match never {},
+        };
         Ok(result(answer).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(ListResourcesResult::with_all_items(resources::list(&self.service, &caller).await?))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(resources::read(&self.service, &caller, &request.uri).await?.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(prompts::get(&self.service, &caller, &request.name, &arguments).await?.into())
+    }
+
+    /// Ids and sessions of the latest memories that begin with what was typed.
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let caller = self.caller(&context)?;
+        let sessions = match &request.r#ref {
+            Reference::Resource(template) if template.uri.starts_with("memory://") => false,
+            Reference::Resource(template) if template.uri.starts_with("session://") => true,
+            Reference::Prompt(_) if request.argument.name == "session_id" => true,
+            _ => return Ok(CompleteResult::default()),
+        };
+        let latest = resources::latest(&self.service, &caller, COMPLETED_FROM).await;
+        let latest = latest.map_err(|error| protocol_error(&error))?;
+        let names = latest.into_iter().filter_map(|item| if sessions { item.session_id } else { Some(item.id) });
+        let mut seen = BTreeSet::new();
+        let begun: Vec<String> = names
+            .filter(|name| name.starts_with(&request.argument.value) && seen.insert(name.clone()))
+            .take(COMPLETIONS)
+            .collect();
+        let completion = CompletionInfo::new(begun).map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(CompleteResult::new(completion))
     }
 
     /// Requests whose parameters do not have the shape of their method arrive here.
@@ -122,7 +206,14 @@ fn unknown_tool() -> String {
 pub(super) fn malformed(method: &str) -> ErrorData {
     match method {
         "tools/call" => ErrorData::invalid_params("params: expected a name and an object of arguments", None),
-        "initialize" | "tools/list" => ErrorData::invalid_params("params: malformed", None),
+        "resources/read" => ErrorData::invalid_params("params: expected a uri", None),
+        "prompts/get" => ErrorData::invalid_params("params: expected a name and an object of arguments", None),
+        "initialize"
+        | "tools/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "prompts/list"
+        | "completion/complete" => ErrorData::invalid_params("params: malformed", None),
         _ => ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, "unknown method", None),
     }
 }
@@ -137,6 +228,39 @@ fn result(answer: Result<String, Error>) -> CallToolResult {
         }
         // Structured content must have the shape of the output schema, so an error has none.
         Err(error) => failure(&error),
+    }
+}
+
+/// Signs of life for a client that gave a progress token: one at once and one a second. How much is left is not known.
+async fn beat(context: &RequestContext<RoleServer>) -> Infallible {
+    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+    let mut beats = tokio::time::interval(BEAT);
+    let mut progress = 0.0;
+    loop {
+        beats.tick().await;
+        // A client that no longer listens will not hear the answer either.
+        let _ = context.peer.notify_progress(ProgressNotificationParam::new(token.clone(), progress)).await;
+        progress += 1.0;
+    }
+}
+
+/// A business failure where the protocol has no result to carry it: in resources, prompts and completions.
+pub(super) fn protocol_error(error: &Error) -> ErrorData {
+    let text = format!("{}: {}", error.code, error.message.chars().take(MESSAGE_CHARS).collect::<String>());
+    let data = Some(serde_json::json!({"code": error.code.name(), "retryable": error.code.retryable()}));
+    match error.code {
+        ErrorCode::BadUserInput | ErrorCode::PayloadTooLarge | ErrorCode::NotFound => {
+            ErrorData::invalid_params(text, data)
+        }
+        ErrorCode::Unauthenticated | ErrorCode::Forbidden => ErrorData::invalid_request(text, data),
+        ErrorCode::Conflict
+        | ErrorCode::StaleBase
+        | ErrorCode::RateLimited
+        | ErrorCode::IdempotencyKeyReused
+        | ErrorCode::Degraded
+        | ErrorCode::Timeout
+        | ErrorCode::Unavailable
+        | ErrorCode::Internal => ErrorData::internal_error(text, data),
     }
 }
 

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::PortError;
 use crate::domain::{
-    AsOf, ChangeId, ChangeSet, Concept, ConceptKey, Direction, Edge, EdgeKind, Filter, Idempotency, IndexOp, Memory,
-    MemoryId, Scope, Visibility,
+    AsOf, ChangeId, ChangeSet, Concept, ConceptKey, Direction, Edge, EdgeKind, Event, EventId, Filter, Idempotency,
+    IndexOp, Memory, MemoryId, Scope, Visibility,
 };
 
 /// What applying a change did.
@@ -142,8 +142,8 @@ pub trait GraphStore: Send + Sync {
     /// Writes outbox rows for [`ChangeSet::index_ops`] and an audit row per set.
     async fn apply(&self, changes: &[ChangeSet]) -> Result<Vec<Applied>, PortError>;
 
-    /// Those of `ids` that are visible, in the order asked, whatever their status. With `as_of.known`, the revision
-    /// believed then, if any.
+    /// Those of `ids` that are visible, in the order asked, whatever their status. With `as_of.known`, the state each was
+    /// in then, if it was there; uses counted since that state began are not part of it.
     async fn memories(&self, ids: &[MemoryId], as_of: AsOf, visibility: &Visibility) -> Result<Vec<Memory>, PortError>;
     /// The ids of visible memories with these external ids.
     async fn by_external_ids(
@@ -180,15 +180,51 @@ pub trait GraphStore: Send + Sync {
     ) -> Result<Neighbourhood, PortError>;
     /// The visible edges that leave or reach `id`, at most `limit`.
     async fn edges_of(&self, id: Uuid, limit: usize, visibility: &Visibility) -> Result<Vec<Edge>, PortError>;
-    /// Those of `keys` that are concepts a visible memory names, with their uses.
-    async fn concepts(&self, keys: &[ConceptKey], visibility: &Visibility) -> Result<Vec<ConceptUse>, PortError>;
-    /// Visible memories that are about or mention each concept key, at most `limit` each, `About` first.
+    /// Those of `keys` that are concepts a visible memory names, with their uses; with `known`, as they were named then.
+    async fn concepts(
+        &self,
+        keys: &[ConceptKey],
+        known: Option<Timestamp>,
+        visibility: &Visibility,
+    ) -> Result<Vec<ConceptUse>, PortError>;
+    /// Visible memories that are about or mention each concept key, at most `limit` each, `About` first; with `known`,
+    /// those that did then.
     async fn memories_of_concept(
         &self,
         key: &ConceptKey,
         limit: usize,
+        known: Option<Timestamp>,
         visibility: &Visibility,
     ) -> Result<Vec<(MemoryId, EdgeKind)>, PortError>;
+    /// The states at `filter.as_of.known` that match the filter and whose text has been replaced since, the latest
+    /// replaced first. The vector index holds only present texts, so a look back must compare these by itself. Without
+    /// `known` there are none.
+    async fn replaced_texts(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Memory>, PortError>;
+    /// The last `limit` visible members of a session or task (`SameSession` or `SameTask`), of any status and scope, in
+    /// the order they were recorded.
+    async fn members(
+        &self,
+        kind: EdgeKind,
+        name: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<MemoryId>, PortError>;
+    /// Those of `ids` that are visible raw events, in the order asked.
+    async fn events(&self, ids: &[EventId], visibility: &Visibility) -> Result<Vec<Event>, PortError>;
+    /// The last `limit` visible raw events of a session, in the order they happened.
+    async fn events_of_session(
+        &self,
+        session: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Event>, PortError>;
+    /// The vote of a principal on a memory it sees: whether it found it useful.
+    async fn vote_of(&self, id: MemoryId, principal: &str, visibility: &Visibility) -> Result<Option<bool>, PortError>;
 
     /// Up to `limit` visible memories above `after` by id, ascending.
     async fn page(
@@ -215,7 +251,8 @@ pub trait GraphStore: Send + Sync {
     async fn half_links(&self, repair: bool) -> Result<usize, PortError>;
     /// The present moment's last change, for liveness checks.
     async fn ping(&self) -> Result<(), PortError>;
-    /// Times at which a memory was changed: its kept revisions with the interval each was believed.
+    /// Each state a memory was in with the interval it held, oldest first: replaced texts, retirements, votes, and the
+    /// present one, which is open.
     async fn revisions(
         &self,
         id: MemoryId,

@@ -8,9 +8,11 @@ use super::{
     AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, RecallItem, Seed, Subgraph, SubgraphEdge,
     SubgraphNode,
     candidates::{Arms, Candidates, candidates, deadline},
+    cursor::Cursor,
     expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Order, items},
     recall::{fused, seeds},
+    render,
 };
 use crate::{
     domain::{AsOf, Caller, Direction, EdgeKind, Filter, MemoryId, Right, Visibility},
@@ -32,6 +34,10 @@ const MAX_IDS: usize = 20;
 pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
     let started = Instant::now();
     crate::write::require(caller, Right::MemoryRead)?;
+    let cursor = {
+        let question = AssociateRequest { cursor: None, ..request.clone() };
+        Cursor::of(request.cursor.as_deref(), &question, ctx.clock.now())?
+    };
     let limit = input::count("limit", request.limit.unwrap_or(DEFAULT_LIMIT), ctx.settings.max_limit)?;
     let depth = input::count("depth", request.depth.unwrap_or(DEFAULT_DEPTH), MAX_DEPTH)?;
     let mut edges: Vec<EdgeKind> = input::names("edges", &request.edges)?;
@@ -48,7 +54,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         world: input::optional_time("as_of", request.as_of.as_deref())?,
         known: input::optional_time("known_at", request.known_at.as_deref())?,
     };
-    let now = ctx.clock.now();
+    let now = as_of.known.unwrap_or(cursor.now());
     let filter = Filter { as_of, now: Some(now), ..Filter::default() };
     let visibility = caller.visibility();
     let deadline = deadline(ctx);
@@ -92,10 +98,10 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
     for (start, _) in starts {
         evidence.remove(start);
     }
-    let order = Order { terms: &found.terms, as_of, now, limit, min_score: None };
-    let items = items(ctx, evidence, &order, &visibility).await?;
+    let order = Order { terms: &found.terms, filter: &filter, now, limit, offset: cursor.offset, min_score: None };
+    let (items, mut more) = items(ctx, evidence, &order, &visibility).await?;
     let explain = request.explain.unwrap_or(true);
-    let items: Vec<AssociatedItem> = items
+    let mut items: Vec<AssociatedItem> = items
         .into_iter()
         .map(|item| {
             let reached = &expanded.reached[&input::memory_id("id", &item.id).expect("an id of ours is an id")];
@@ -104,14 +110,17 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
             AssociatedItem { item, distance: i64::from(reached.distance), path }
         })
         .collect();
+    // Another part is for the subgraph, which repeats the paths.
+    more |= render::fit(&mut items, ctx.settings.answer_tokens / 3 * 2);
     let subgraph =
         if explain { subgraph(ctx, &items, &seeds, &expanded, as_of, &visibility).await? } else { Subgraph::default() };
     let mut degraded = found.degraded;
     degraded.extend(expanded.degraded);
     Ok(AssociateReply {
         seeds: seeds.iter().map(|(id, score)| Seed { id: id.to_string(), score: *score }).collect(),
-        items,
         subgraph,
+        cursor: more.then(|| cursor.after(items.len())),
+        items,
         degraded,
         took_ms: started.elapsed().as_secs_f64() * 1000.0,
     })

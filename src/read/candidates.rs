@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 use super::{Degraded, ReadContext};
 use crate::{
-    domain::{ConceptKey, EdgeKind, Filter, Language, MemoryId, Visibility},
+    domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility},
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
     text::{self, Labels},
-    write::window_space,
+    write::{passage, window_space},
 };
 
 /// Words of the longest subject that is looked up in a query.
@@ -86,7 +86,17 @@ pub(super) async fn candidates<'a>(
         }
         let mut queries = query_vectors(ctx, query).await?;
         let last = last_of_several_lines(query).filter(|_| arms.ask);
-        let (hits, asks) = tokio::try_join!(search(ctx, &queries, filter, limit, visibility), asks(&queries, last))?;
+        let (mut hits, asks, replaced) = tokio::try_join!(
+            search(ctx, &queries, filter, limit, visibility),
+            asks(&queries, last),
+            replaced(ctx, &queries, filter, visibility)
+        )?;
+        if !replaced.is_empty() {
+            // The index knows these by another text, if it found them at all.
+            hits.retain(|hit| !replaced.iter().any(|then| then.id == hit.id));
+            hits.extend(replaced);
+            best_first(&mut hits, limit);
+        }
         for (query, ask) in queries.iter_mut().zip(asks) {
             query.ask = ask;
         }
@@ -144,7 +154,7 @@ async fn named(
     let keys: Vec<ConceptKey> = labels.keys().map(|key| ConceptKey(key.to_owned())).collect();
     let known: HashMap<ConceptKey, ConceptUse> = ctx
         .graph
-        .concepts(&keys, visibility)
+        .concepts(&keys, filter.as_of.known, visibility)
         .await?
         .into_iter()
         .filter(|used| used.about > 0)
@@ -152,7 +162,7 @@ async fn named(
         .collect();
     let mut named = Vec::new();
     for key in labels.longest(|key| known.contains_key(key)) {
-        let members = ctx.graph.memories_of_concept(&key, MEMBERS, visibility).await?;
+        let members = ctx.graph.memories_of_concept(&key, MEMBERS, filter.as_of.known, visibility).await?;
         let about: Vec<MemoryId> =
             members.into_iter().filter(|(_, kind)| *kind == EdgeKind::About).map(|(id, _)| id).collect();
         let about = ctx.graph.memories(&about, filter.as_of, visibility).await?;
@@ -249,9 +259,40 @@ async fn search(
         *known = known.max(hit.score);
     }
     let mut merged: Vec<Scored> = best.into_iter().map(|(id, score)| Scored { id, score }).collect();
-    merged.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
-    merged.truncate(limit);
+    best_first(&mut merged, limit);
     Ok(merged)
+}
+
+fn best_first(scored: &mut Vec<Scored>, limit: usize) {
+    scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+    scored.truncate(limit);
+}
+
+/// For a look back: the texts of then that have been replaced since, embedded now, by their own vectors.
+async fn replaced(
+    ctx: &ReadContext,
+    queries: &[QueryVector<'_>],
+    filter: &Filter,
+    visibility: &Visibility,
+) -> Result<Vec<Scored>, PortError> {
+    if filter.as_of.known.is_none() {
+        return Ok(Vec::new());
+    }
+    let memories = ctx.graph.replaced_texts(filter, ctx.settings.replaced_texts, visibility).await?;
+    let mut scored = Vec::new();
+    for query in queries {
+        let spoken_for: Vec<&Memory> = memories.iter().filter(|memory| memory.language == query.language).collect();
+        let passages: Vec<String> = spoken_for.iter().map(|memory| passage(memory)).collect();
+        if passages.is_empty() {
+            continue;
+        }
+        let vectors = query.embedder.embed_passages(&passages).await?;
+        scored.extend(spoken_for.iter().zip(vectors).map(|(memory, vector)| {
+            let cosine = query.vector.iter().zip(&vector).map(|(a, b)| a * b).sum();
+            Scored { id: memory.id, score: query.calibrated(cosine) }
+        }));
+    }
+    Ok(scored)
 }
 
 /// The vectors of `ids` for each query of the answer, in the query's order; a memory has one for the query that speaks for it.

@@ -10,15 +10,20 @@ use crate::{
 /// Ids of one request at most.
 const IDS: usize = 100;
 
-/// The memories asked for, in that order. One that is unknown, or not the caller's to see, is `NOT_FOUND` for the whole.
+/// The memories asked for, in that order. One that is unknown, not the caller's to see, or not there at the moment asked for
+/// is `NOT_FOUND` for the whole.
 pub async fn get(ctx: &ReadContext, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
     crate::write::require(caller, Right::MemoryRead)?;
     let ids = input::memory_ids("ids", &request.ids, IDS)?;
     if ids.is_empty() {
         return Err(Error::bad_input("ids", "at least one id is needed"));
     }
-    let as_of = AsOf { world: None, known: input::optional_time("known_at", request.known_at.as_deref())? };
-    let memories = ctx.graph.memories(&ids, as_of, &caller.visibility()).await?;
+    let as_of = AsOf {
+        world: input::optional_time("as_of", request.as_of.as_deref())?,
+        known: input::optional_time("known_at", request.known_at.as_deref())?,
+    };
+    let mut memories = ctx.graph.memories(&ids, as_of, &caller.visibility()).await?;
+    memories.retain(|memory| as_of.holds(memory));
     if ids.iter().any(|id| !memories.iter().any(|memory| memory.id == *id)) {
         return Err(Error::not_found("ids"));
     }

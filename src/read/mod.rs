@@ -5,24 +5,33 @@
 
 mod associate;
 mod candidates;
+mod cursor;
 mod expand;
+mod explain;
 mod get;
 mod rank;
 mod recall;
 mod render;
 mod request;
 mod settings;
+mod summarize;
+mod trace;
 
 use std::sync::Arc;
 
 pub use associate::associate;
+pub use explain::explain;
 pub use get::get;
 pub use recall::recall;
 pub use request::{
-    AssociateReply, AssociateRequest, AssociatedItem, Degraded, EventRecord, GetReply, GetRequest, MemoryRecord, Mode,
-    PathStep, RecallItem, RecallReply, RecallRequest, Seed, Subgraph, SubgraphEdge, SubgraphNode, Understood, Why,
+    ArmTrace, AssociateReply, AssociateRequest, AssociatedItem, BriefReply, BriefRequest, Degraded, EdgeRecord,
+    EventRecord, ExplainReply, ExplainRequest, FailedFilter, GetReply, GetRequest, MemoryRecord, Mode, PathStep,
+    RawEvent, RecallItem, RecallReply, RecallRequest, Seed, StateRecord, Subgraph, SubgraphEdge, SubgraphNode,
+    SummarizeReply, SummarizeRequest, SummarySource, TraceReply, TraceRequest, Understood, Why,
 };
 pub use settings::{Profile, ReadSettings};
+pub use summarize::{brief, summarize};
+pub use trace::trace;
 
 use crate::ports::{Clock, Embedder, GraphStore, VectorIndex};
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Profile, ReadContext, RecallItem, Why};
 use crate::{
-    domain::{AsOf, Memory, MemoryId, Visibility},
+    domain::{Filter, Memory, MemoryId, Visibility},
     error::Error,
     scoring::{Signals, freshness, rank},
 };
@@ -29,57 +29,96 @@ pub(super) struct Evidence {
 /// How to order.
 pub(super) struct Order<'a> {
     pub terms: &'a [String],
-    pub as_of: AsOf,
+    /// What the question is narrowed to, and the moments it asks about.
+    pub filter: &'a Filter,
     pub now: Timestamp,
+    /// Items of a page.
     pub limit: usize,
+    /// Items before this page.
+    pub offset: usize,
     pub min_score: Option<f32>,
 }
 
-/// The best `limit` candidates as items, best first.
+/// A page of items, best first, and whether there are more.
 pub(super) async fn items(
     ctx: &ReadContext,
     evidence: HashMap<MemoryId, Evidence>,
     order: &Order<'_>,
     visibility: &Visibility,
+) -> Result<(Vec<RecallItem>, bool), Error> {
+    let end = order.offset + order.limit;
+    let mut items = ranked(ctx, evidence, order, visibility, end + 1).await?;
+    let more = items.len() > end;
+    items.truncate(end);
+    Ok((items.split_off(order.offset.min(items.len())), more))
+}
+
+/// The best candidates in the order of all pages, at least `enough` of them if there are as many.
+///
+/// The other signals reorder among the near in relevance, a window at a time. What is in one window never depends on the
+/// page asked for, so pages neither repeat nor skip, and what is far behind is not read at all.
+pub(super) async fn ranked(
+    ctx: &ReadContext,
+    evidence: HashMap<MemoryId, Evidence>,
+    order: &Order<'_>,
+    visibility: &Visibility,
+    enough: usize,
 ) -> Result<Vec<RecallItem>, Error> {
     let settings = &ctx.settings;
     let mut best: Vec<(MemoryId, Evidence)> = evidence.into_iter().collect();
     best.sort_by(|a, b| b.1.relevance.total_cmp(&a.1.relevance).then(a.0.cmp(&b.0)));
     let top = best.first().map_or(1.0, |(_, evidence)| evidence.relevance).max(f32::MIN_POSITIVE);
-    // The other signals reorder among the near; what is far behind in relevance is not read at all.
-    let read = match settings.profile {
-        Profile::Relevance => order.limit,
+    let window = match settings.profile {
+        // Nothing is reordered; one more says whether there is another page.
+        Profile::Relevance => order.limit + 1,
         Profile::Agent => (order.limit * 4).max(40),
     };
-    best.truncate(read);
-    let ids: Vec<MemoryId> = best.iter().map(|(id, _)| *id).collect();
-    let memories: HashMap<MemoryId, Memory> = ctx
-        .graph
-        .memories(&ids, order.as_of, visibility)
-        .await?
-        .into_iter()
-        .map(|memory| (memory.id, memory))
-        .collect();
-    let mut items: Vec<RecallItem> = best
-        .into_iter()
-        .filter_map(|(id, evidence)| {
-            let memory = memories.get(&id)?;
-            let signals = signals(ctx, memory, (evidence.relevance / top).clamp(0.0, 1.0), order.now);
-            let score = match settings.profile {
-                Profile::Relevance => signals.relevance,
-                Profile::Agent => rank(&signals, &settings.rank),
-            };
-            let why = why(evidence, &signals, coverage(memory, order.terms));
-            let weak = why.semantic.unwrap_or(0.0) < settings.weak_similarity
-                && why.coverage < settings.weak_coverage
-                && why.activation.unwrap_or(0.0) < settings.weak_similarity;
-            Some(item(memory, score, weak, why))
-        })
-        .collect();
-    items.sort_by(|a, b| b.score.total_cmp(&a.score));
-    items.retain(|item| order.min_score.is_none_or(|least| item.score >= least));
-    items.truncate(order.limit);
-    Ok(items)
+    let mut ranked: Vec<RecallItem> = Vec::new();
+    while ranked.len() < enough && !best.is_empty() {
+        let near: Vec<(MemoryId, Evidence)> = best.drain(..window.min(best.len())).collect();
+        let ids: Vec<MemoryId> = near.iter().map(|(id, _)| *id).collect();
+        let memories: HashMap<MemoryId, Memory> = ctx
+            .graph
+            .memories(&ids, order.filter.as_of, visibility)
+            .await?
+            .into_iter()
+            // The index knows retirements and texts of today; the graph store says how each memory was at the moment asked for.
+            .filter(|memory| order.filter.matches(memory))
+            .map(|memory| (memory.id, memory))
+            .collect();
+        let mut items: Vec<RecallItem> = near
+            .into_iter()
+            .filter_map(|(id, evidence)| {
+                let memory = memories.get(&id)?;
+                Some(judged(ctx, memory, evidence, top, order))
+            })
+            .filter(|item| order.min_score.is_none_or(|least| item.score >= least))
+            .collect();
+        items.sort_by(|a, b| b.score.total_cmp(&a.score));
+        ranked.append(&mut items);
+    }
+    Ok(ranked)
+}
+
+/// A candidate as an answer shows it, with its score; `top` is the relevance of the best.
+pub(super) fn judged(
+    ctx: &ReadContext,
+    memory: &Memory,
+    evidence: Evidence,
+    top: f32,
+    order: &Order<'_>,
+) -> RecallItem {
+    let settings = &ctx.settings;
+    let signals = signals(ctx, memory, (evidence.relevance / top).clamp(0.0, 1.0), order.now);
+    let score = match settings.profile {
+        Profile::Relevance => signals.relevance,
+        Profile::Agent => rank(&signals, &settings.rank),
+    };
+    let why = why(evidence, &signals, coverage(memory, order.terms));
+    let weak = why.semantic.unwrap_or(0.0) < settings.weak_similarity
+        && why.coverage < settings.weak_coverage
+        && why.activation.unwrap_or(0.0) < settings.weak_similarity;
+    item(memory, score, weak, why)
 }
 
 fn signals(ctx: &ReadContext, memory: &Memory, relevance: f32, now: Timestamp) -> Signals {
@@ -141,6 +180,7 @@ pub(super) fn item(memory: &Memory, score: f32, weak: bool, why: Why) -> RecallI
         session_id: memory.session_id.clone(),
         task_id: memory.task_id.clone(),
         tags: memory.tags.clone(),
+        cut: false,
         why: Some(why),
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    Mode, ReadContext, RecallItem, RecallReply, RecallRequest, Understood,
+    Degraded, Mode, ReadContext, RecallItem, RecallReply, RecallRequest, Understood,
     candidates::{Arms, Candidates, by_deadline, candidates, deadline},
-    expand::{ALL_EDGES, Expansion, expand, path_steps},
+    cursor::Cursor,
+    expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Evidence, Order, items, unranked},
     render,
 };
@@ -16,12 +17,13 @@ use crate::{
     scoring::{fuse, scaled},
     text,
 };
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 /// Items of an answer when no limit is given.
-const DEFAULT_LIMIT: i64 = 5;
+pub(super) const DEFAULT_LIMIT: i64 = 5;
 /// Tokens of a prompt block when none are given, and at most.
-const DEFAULT_BUDGET: i64 = 2000;
+const DEFAULT_BUDGET: usize = 2000;
 const MAX_BUDGET: usize = 32_000;
 /// Constraints that come along at most.
 const CONSTRAINTS: usize = 20;
@@ -33,8 +35,12 @@ pub(super) struct Question {
     pub limit: usize,
     pub filter: Filter,
     pub min_score: Option<f32>,
+    /// The present moment, or the one that `known_at` goes back to.
+    pub now: Timestamp,
     /// Tokens of the prompt block, if one is wanted.
     pub prompt: Option<usize>,
+    /// Tokens of the items and constraints.
+    pub tokens: usize,
     pub explain: bool,
 }
 
@@ -42,10 +48,14 @@ pub(super) struct Question {
 pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
     let started = Instant::now();
     crate::write::require(caller, Right::MemoryRead)?;
-    let question = question(ctx, request)?;
+    let cursor = {
+        let question = RecallRequest { cursor: None, ..request.clone() };
+        Cursor::of(request.cursor.as_deref(), &question, ctx.clock.now())?
+    };
+    let question = question(ctx, request, cursor.now())?;
     let visibility = caller.visibility();
     let deadline = deadline(ctx);
-    let now = ctx.clock.now();
+    let now = question.now;
     let arms = Arms {
         semantic: matches!(question.mode, Mode::Hybrid | Mode::Semantic | Mode::Associative),
         keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
@@ -63,18 +73,23 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     }
     let order = Order {
         terms: &found.terms,
-        as_of: question.filter.as_of,
+        filter: &question.filter,
         now,
         limit: question.limit,
+        offset: cursor.offset,
         min_score: question.min_score,
     };
-    let mut items = items(ctx, evidence, &order, &visibility).await?;
+    let (mut items, mut more) = items(ctx, evidence, &order, &visibility).await?;
     let spaces = spaces(&found);
     let mut degraded = found.degraded;
-    let mut constraints = constraints.unwrap_or_else(|missing| {
+    let (mut constraints, more_constraints) = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
-        Vec::new()
+        (Vec::new(), false)
     });
+    if more_constraints {
+        let reason = format!("only the latest {CONSTRAINTS} are given");
+        degraded.push(Degraded { part: "constraints".to_owned(), reason });
+    }
     let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
     if items.is_empty()
         && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked
@@ -84,8 +99,12 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
     if !question.explain {
         items.iter_mut().chain(&mut constraints).for_each(|item| item.why = None);
     }
+    let prompt = question.prompt.map(|budget| render::prompt(&items, &constraints, budget));
+    let left = render::fit_constraints(&mut constraints, question.tokens);
+    more |= render::fit(&mut items, left);
     Ok(RecallReply {
-        prompt: question.prompt.map(|budget| render::prompt(&items, &constraints, budget)),
+        prompt,
+        cursor: more.then(|| cursor.after(items.len())),
         items,
         constraints,
         understood: Understood {
@@ -106,12 +125,14 @@ fn spaces(found: &Candidates<'_>) -> Vec<String> {
     spaces
 }
 
-fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error> {
+fn question(ctx: &ReadContext, request: RecallRequest, now: Timestamp) -> Result<Question, Error> {
     let mode = input::optional_name("mode", request.mode.as_deref())?.unwrap_or(Mode::Hybrid);
     let query = match mode {
         Mode::Recent if request.query.trim().is_empty() => String::new(),
         _ => input::text("query", request.query, ctx.settings.max_query_bytes)?,
     };
+    let known = input::optional_time("known_at", request.known_at.as_deref())?;
+    let now = known.unwrap_or(now);
     let filter = Filter {
         kinds: input::names("kinds", &request.kinds)?,
         types: input::names("types", &request.types)?,
@@ -121,23 +142,24 @@ fn question(ctx: &ReadContext, request: RecallRequest) -> Result<Question, Error
         since: input::optional_time("since", request.since.as_deref())?,
         until: input::optional_time("until", request.until.as_deref())?,
         include_superseded: request.include_superseded,
-        now: Some(ctx.clock.now()),
-        as_of: AsOf {
-            world: input::optional_time("as_of", request.as_of.as_deref())?,
-            known: input::optional_time("known_at", request.known_at.as_deref())?,
-        },
+        now: Some(now),
+        as_of: AsOf { world: input::optional_time("as_of", request.as_of.as_deref())?, known },
         language: None,
     };
-    let prompt = match request.format.as_deref() {
-        None | Some("items") => None,
-        Some("prompt") => {
-            let budget = request.token_budget.unwrap_or(DEFAULT_BUDGET);
-            Some(input::count("token_budget", budget, MAX_BUDGET)?)
+    let budget = request.token_budget.map(|budget| input::count("token_budget", budget, MAX_BUDGET)).transpose()?;
+    let (prompt, tokens) = match request.format.as_deref() {
+        None | Some("items") => (None, budget.unwrap_or(ctx.settings.answer_tokens)),
+        Some("prompt") if budget.is_some_and(|budget| budget < render::LEAST_BUDGET) => {
+            let least = render::LEAST_BUDGET;
+            return Err(Error::bad_input("token_budget", format!("must be at least {least} for a prompt block")));
         }
+        Some("prompt") => (Some(budget.unwrap_or(DEFAULT_BUDGET)), ctx.settings.answer_tokens),
         Some(_) => return Err(Error::bad_input("format", "unknown value, expected one of items, prompt")),
     };
     Ok(Question {
+        now,
         prompt,
+        tokens,
         explain: request.explain.unwrap_or(true),
         query,
         mode,
@@ -202,6 +224,15 @@ async fn associate_candidates(
         deadline,
     };
     let expanded = expand(ctx, &found.queries, &expansion).await;
+    found.degraded.extend(add_reached(ctx, evidence, expanded));
+}
+
+/// Adds to the evidence what a walk reached; gives what the walk left out.
+pub(super) fn add_reached(
+    ctx: &ReadContext,
+    evidence: &mut HashMap<MemoryId, Evidence>,
+    expanded: Expanded,
+) -> Vec<Degraded> {
     for (id, reached) in expanded.reached {
         let entry = evidence
             .entry(id)
@@ -210,7 +241,7 @@ async fn associate_candidates(
         entry.activation = Some(reached.activation);
         entry.path = path_steps(&reached.path, &expanded.neighbourhood);
     }
-    found.degraded.extend(expanded.degraded);
+    expanded.degraded
 }
 
 /// The best candidates, with their strength relative to the best.
@@ -226,21 +257,23 @@ pub(super) fn seeds(evidence: &HashMap<MemoryId, Evidence>, count: usize) -> Vec
     best.into_iter().map(|(id, relevance)| (id, relevance / top)).collect()
 }
 
-/// The constraints in force for the caller, newest first. They come along whatever the question is.
+/// The constraints in force for the caller, newest first, and whether there are more than are given. They come along whatever the question is.
 async fn constraints(
     ctx: &ReadContext,
     question: &Question,
     visibility: &Visibility,
     deadline: Instant,
-) -> Result<Vec<RecallItem>, super::Degraded> {
-    let now = ctx.clock.now();
+) -> Result<(Vec<RecallItem>, bool), Degraded> {
+    let now = question.now;
     let as_of = AsOf { world: question.filter.as_of.world.or(Some(now)), known: question.filter.as_of.known };
     let filter = Filter { types: vec![MemoryType::Constraint], now: Some(now), as_of, ..Filter::default() };
     by_deadline(deadline, "constraints", async {
-        let ids: Vec<MemoryId> =
-            ctx.graph.recent(&filter, CONSTRAINTS, visibility).await?.into_iter().map(|hit| hit.id).collect();
-        let memories = ctx.graph.memories(&ids, question.filter.as_of, visibility).await?;
-        Ok(unranked(ctx, &memories, now))
+        let mut ids: Vec<MemoryId> =
+            ctx.graph.recent(&filter, CONSTRAINTS + 1, visibility).await?.into_iter().map(|hit| hit.id).collect();
+        let more = ids.len() > CONSTRAINTS;
+        ids.truncate(CONSTRAINTS);
+        let memories = ctx.graph.memories(&ids, as_of, visibility).await?;
+        Ok((unranked(ctx, &memories, now), more))
     })
     .await
 }

@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{EdgeKind, EventDetail, Kind, Memory, MemoryType, UnknownName};
+use crate::domain::{EdgeKind, Event, EventDetail, Kind, Memory, MemoryType, UnknownName};
 
 crate::domain::names! {
     /// Which arms answer.
@@ -59,10 +59,12 @@ pub struct RecallRequest {
     pub include_superseded: bool,
     /// Leave out matches with a lower score, between 0 and 1.
     pub min_score: Option<f64>,
+    /// The cursor of the last answer, with the same question, for the next page.
+    pub cursor: Option<String>,
     /// items (default), or prompt: also a block of text to put into a prompt.
     #[schemars(extend("enum" = ["items", "prompt"]))]
     pub format: Option<String>,
-    /// Tokens of the prompt block at most. Default 2000.
+    /// Tokens of the prompt block at most (default 2000), or of the items without one (default 7000).
     pub token_budget: Option<i64>,
     /// Say why each memory was returned. Default true.
     pub explain: Option<bool>,
@@ -183,6 +185,9 @@ pub struct RecallItem {
     pub task_id: Option<String>,
     /// Its labels.
     pub tags: Vec<String>,
+    /// Whether the content is cut here; memory_get has it whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// Why it was returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
@@ -202,6 +207,9 @@ pub struct RecallReply {
     pub understood: Understood,
     /// Parts that did not answer.
     pub degraded: Vec<Degraded>,
+    /// Where the next page begins, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Milliseconds it took.
     pub took_ms: f64,
 }
@@ -228,6 +236,8 @@ pub struct AssociateRequest {
     pub as_of: Option<String>,
     /// What was believed then.
     pub known_at: Option<String>,
+    /// The cursor of the last answer, with the same question, for the next page.
+    pub cursor: Option<String>,
     /// Give paths and the subgraph. Default true.
     pub explain: Option<bool>,
 }
@@ -297,8 +307,230 @@ pub struct AssociateReply {
     pub subgraph: Subgraph,
     /// Parts that did not answer.
     pub degraded: Vec<Degraded>,
+    /// Where the next page begins, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Milliseconds it took.
     pub took_ms: f64,
+}
+
+/// What to sum up; everything the caller sees, the latest first, when nothing is given.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SummarizeRequest {
+    /// Only what happened from then (RFC 3339 or a date).
+    pub since: Option<String>,
+    /// Only what happened before then.
+    pub until: Option<String>,
+    /// Only this session.
+    pub session_id: Option<String>,
+    /// Only what answers this, in plain words of any language.
+    pub topic: Option<String>,
+}
+
+/// A memory that a summary quotes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct SummarySource {
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// At most 150 characters.
+    pub summary: String,
+    /// When it happened.
+    pub occurred_at: String,
+}
+
+/// A summary in the memories' own sentences.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct SummarizeReply {
+    /// A line for each memory it quotes, oldest first; empty when there is nothing.
+    pub summary: String,
+    /// The memories it quotes, in its order.
+    pub sources: Vec<SummarySource>,
+    /// How many memories were read.
+    pub considered: i64,
+    /// Whether there were more, older or weaker ones, that were not read.
+    pub truncated: bool,
+}
+
+/// A memory and a question to hold it against.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExplainRequest {
+    /// The memory.
+    pub id: String,
+    /// The question, as it was given to recall.
+    pub query: String,
+    /// What was true in the world then.
+    pub as_of: Option<String>,
+    /// What was believed then.
+    pub known_at: Option<String>,
+}
+
+/// What one arm makes of a memory.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ArmTrace {
+    /// semantic, keyword, named or graph.
+    pub arm: String,
+    /// Whether it brings the memory in.
+    pub found: bool,
+    /// Its place there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i64>,
+    /// Its score there, on the arm's own scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+}
+
+/// A condition of recall that a memory does not meet.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct FailedFilter {
+    /// status, expired or valid.
+    pub filter: String,
+    /// What it is, and what would be needed.
+    pub reason: String,
+}
+
+/// Where a memory stands for a question.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ExplainReply {
+    /// The memory.
+    pub id: String,
+    /// Its place in the answer of mode hybrid, from 1; absent when it is not among the candidates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i64>,
+    /// Its score there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+    /// Its place in the answer of mode associative, which follows the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub associative_rank: Option<i64>,
+    /// Whether it would be marked weak.
+    pub weak: bool,
+    /// What each arm makes of it.
+    pub arms: Vec<ArmTrace>,
+    /// Why recall leaves it out; empty when nothing keeps it back.
+    pub failed: Vec<FailedFilter>,
+    /// All parts of its score, whether it was found or not.
+    pub why: Why,
+    /// The best way to it through the graph from what answers the question.
+    pub path: Vec<PathStep>,
+    /// Parts that did not answer.
+    pub degraded: Vec<Degraded>,
+}
+
+/// A memory to tell the history of.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceRequest {
+    /// The memory.
+    pub id: String,
+}
+
+/// A state a memory was in.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct StateRecord {
+    /// Believed from then.
+    pub from: String,
+    /// Until then; absent for the present state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The memory in that state.
+    pub memory: MemoryRecord,
+}
+
+/// An edge of a memory.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct EdgeRecord {
+    /// Id of the node it leaves.
+    pub from: String,
+    /// Id of the node it reaches: a memory, or a concept for ABOUT and MENTIONS.
+    pub to: String,
+    /// Kind.
+    pub edge: String,
+    /// Strength, between 0 and 1.
+    pub weight: f32,
+    /// Why it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Since when it is known.
+    pub recorded_at: String,
+}
+
+/// A raw event as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields of domain::Event, which documents them")]
+pub struct RawEvent {
+    pub id: String,
+    pub event: String,
+    pub at: String,
+    pub recorded_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    pub user_id: String,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+}
+
+impl From<Event> for RawEvent {
+    fn from(event: Event) -> Self {
+        Self {
+            id: event.id.to_string(),
+            event: event.kind.to_string(),
+            at: event.at.to_string(),
+            recorded_at: event.recorded_at.to_string(),
+            session_id: event.session_id,
+            task_id: event.task_id,
+            user_id: event.user_id,
+            text: event.text,
+            tool: event.tool,
+            status: event.status,
+            feedback: event.feedback.map(|feedback| feedback.to_string()),
+        }
+    }
+}
+
+/// The history of a memory.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct TraceReply {
+    /// The memory.
+    pub id: String,
+    /// Its states, oldest first: replaced texts, votes, retirement, and the present one.
+    pub states: Vec<StateRecord>,
+    /// Its edges that the caller sees, the latest first, at most 200.
+    pub edges: Vec<EdgeRecord>,
+    /// The raw events it came from, as far as the caller sees them.
+    pub events: Vec<RawEvent>,
+}
+
+/// A session to tell in short.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BriefRequest {
+    /// The session.
+    pub session_id: String,
+}
+
+/// A session in short.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct BriefReply {
+    /// The session.
+    pub session_id: String,
+    /// What it came to, in its members' own sentences.
+    pub summary: String,
+    /// Its active members in the order they were recorded: the latest that fit.
+    pub members: Vec<SummarySource>,
+    /// Whether there are earlier members.
+    pub truncated: bool,
 }
 
 /// Memories to read.
@@ -307,7 +539,9 @@ pub struct AssociateReply {
 pub struct GetRequest {
     /// The memories, at most 100.
     pub ids: Vec<String>,
-    /// What was believed then.
+    /// Only if they were true in the world then.
+    pub as_of: Option<String>,
+    /// As they were believed then.
     pub known_at: Option<String>,
 }
 

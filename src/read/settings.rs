@@ -22,8 +22,10 @@ pub struct ReadSettings {
     pub deadline_ms: u64,
     pub candidates: usize,
     pub max_limit: usize,
+    pub answer_tokens: usize,
     pub max_query_bytes: usize,
     pub max_nodes: usize,
+    pub replaced_texts: usize,
     pub profile: Profile,
     pub weak_similarity: f32,
     pub weak_coverage: f32,
@@ -38,6 +40,7 @@ impl ReadSettings {
         for (key, value) in [
             ("candidates", self.candidates),
             ("max_limit", self.max_limit),
+            ("answer_tokens", self.answer_tokens),
             ("max_query_bytes", self.max_query_bytes),
             ("max_nodes", self.max_nodes),
         ] {

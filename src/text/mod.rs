@@ -6,6 +6,7 @@
 //! [`mention`].
 
 mod concept;
+mod digest;
 mod hash;
 mod language;
 mod mention;
@@ -16,6 +17,7 @@ mod summary;
 mod term;
 
 pub use concept::{Labels, concept_key, subjects};
+pub use digest::{Said, digest, joined};
 pub use hash::content_hash;
 pub use language::language;
 pub use mention::{Mention, mentions, warm};

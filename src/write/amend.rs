@@ -11,7 +11,9 @@ use super::{
     validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
 };
 use crate::{
-    domain::{AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status},
+    domain::{
+        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status, Visibility,
+    },
     error::{Error, ErrorCode},
     input, text,
 };
@@ -88,6 +90,9 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
         require_alter(caller, memory)?;
     }
     let at = ctx.clock.now();
+    // A summary says in the same words what it sums up, so it is a copy.
+    let copies = if strategy == Forgetting::Delete { summaries_of(ctx, &ids).await? } else { Vec::new() };
+    let copies = copies.into_iter().map(|id| Op::Forget { id });
     let ops = memories.into_iter().map(|memory| match strategy {
         Forgetting::Delete => Op::Forget { id: memory.id },
         Forgetting::Archive => Op::Retire { id: memory.id, status: Status::Archived, valid_to: None },
@@ -97,19 +102,33 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
                 importance: memory.importance / 2.0,
                 confidence: memory.confidence / 2.0,
                 revision: memory.revision + 1,
-                recorded_at: at,
                 ..memory
             }),
             // Nothing of this is in the index.
             vectors: Vec::new(),
         },
     });
-    let change = change(ctx, caller, "forget", at, ops.collect());
+    let change = change(ctx, caller, "forget", at, ops.chain(copies).collect());
     ctx.graph.apply(std::slice::from_ref(&change)).await?;
     drop(turn);
     settled(ctx).await;
     let forgotten = i64::try_from(ids.len()).expect("at most a hundred");
     Ok(ForgetReply { forgotten, strategy: strategy.name().to_owned(), operation_id: change.id.to_string() })
+}
+
+/// The session summaries that were made from these memories, whoever made them.
+async fn summaries_of(ctx: &WriteContext, ids: &[MemoryId]) -> Result<Vec<MemoryId>, Error> {
+    const EDGES: usize = 1000;
+    let visibility = Visibility::system("forgetting reaches every copy");
+    let mut derived = BTreeSet::new();
+    for id in ids {
+        let edges = ctx.graph.edges_of(id.0, EDGES, &visibility).await?;
+        let from = edges.into_iter().filter(|edge| edge.kind == EdgeKind::DerivedFrom && edge.to == id.0);
+        derived.extend(from.map(|edge| MemoryId(edge.from)).filter(|from| !ids.contains(from)));
+    }
+    let derived: Vec<MemoryId> = derived.into_iter().collect();
+    let memories = ctx.graph.memories(&derived, AsOf::default(), &visibility).await?;
+    Ok(memories.into_iter().filter(Memory::is_session_summary).map(|memory| memory.id).collect())
 }
 
 /// Makes an edge between two memories.
@@ -191,12 +210,12 @@ fn link_ops(
     Ok(ops)
 }
 
-fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Timestamp, ops: Vec<Op>) -> ChangeSet {
+pub(super) fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Timestamp, ops: Vec<Op>) -> ChangeSet {
     let id = ChangeId(ctx.clock.next_id());
     ChangeSet { id, at, actor: caller.principal.clone(), use_case: use_case.to_owned(), ops, idempotency: None }
 }
 
-async fn one(ctx: &WriteContext, caller: &Caller, field: &str, id: MemoryId) -> Result<Memory, Error> {
+pub(super) async fn one(ctx: &WriteContext, caller: &Caller, field: &str, id: MemoryId) -> Result<Memory, Error> {
     let found = ctx.graph.memories(&[id], AsOf::default(), &caller.visibility()).await?;
     found.into_iter().next().ok_or_else(|| Error::not_found(field))
 }

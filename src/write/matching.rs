@@ -195,7 +195,7 @@ pub(super) async fn named(
     let looked_up: Vec<ConceptKey> = looked_up.into_iter().map(|key| ConceptKey(key.to_owned())).collect();
     let stored: HashMap<ConceptKey, String> = ctx
         .graph
-        .concepts(&looked_up, &caller.visibility())
+        .concepts(&looked_up, None, &caller.visibility())
         .await?
         .into_iter()
         .filter(|found| found.about > 0)

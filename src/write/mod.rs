@@ -6,8 +6,10 @@
 
 mod amend;
 mod decide;
+mod feedback;
 mod import;
 mod matching;
+mod observe;
 mod request;
 mod settings;
 mod store;
@@ -17,16 +19,21 @@ mod vectors;
 use std::sync::Arc;
 
 pub use amend::{forget, link, link_all, update};
+pub use feedback::feedback;
 pub use import::{Imported, LineError, import};
+pub use observe::observe;
 pub use request::{
-    ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, StoreReply, StoreRequest, StoreState, UpdateRequest,
+    FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, ObserveReply,
+    ObserveRequest, Observed, StoreReply, StoreRequest, StoreState, UpdateRequest,
 };
 pub use settings::WriteSettings;
 pub use store::{embed_again, note_spaces, store, store_all};
-pub use vectors::{Vectors, spaces, window_space};
+pub use vectors::{Vectors, passage, spaces, window_space};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
-    domain::Caller,
+    domain::{Caller, ChangeSet},
     error::{Error, ErrorCode},
     jobs::Drain,
     ports::{Clock, GraphStore, VectorIndex},
@@ -47,7 +54,20 @@ pub struct WriteContext {
     /// Limits and thresholds.
     pub settings: WriteSettings,
     /// Held from reading the last member of a session until the change is applied, so that sessions stay linear.
-    pub turn: tokio::sync::Mutex<()>,
+    pub turn: Arc<Mutex<()>>,
+}
+
+/// Applies `changes` and ends the turn. A caller that goes away meanwhile does not stop it, and the next turn does not
+/// begin before it is done.
+async fn commit(ctx: &WriteContext, turn: OwnedMutexGuard<()>, changes: Vec<ChangeSet>) -> Result<(), Error> {
+    let graph = ctx.graph.clone();
+    let applied = tokio::spawn(async move {
+        let applied = graph.apply(&changes).await;
+        drop(turn);
+        applied
+    });
+    applied.await.map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))??;
+    Ok(())
 }
 
 /// Refuses a caller that lacks `right`.

@@ -225,3 +225,87 @@ pub struct LinkReply {
     /// Id of the change, as in the audit log.
     pub operation_id: String,
 }
+
+/// A vote on a memory.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeedbackRequest {
+    /// The memory.
+    pub id: String,
+    /// Whether it helped.
+    pub useful: Option<bool>,
+    /// Why, in a few words.
+    pub note: Option<String>,
+}
+
+/// What a vote did.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct FeedbackReply {
+    /// The memory.
+    pub id: String,
+    /// Confidence before the vote, between 0 and 1.
+    pub confidence_before: f32,
+    /// Confidence after it.
+    pub confidence_after: f32,
+    /// Votes that it helped.
+    pub useful: i64,
+    /// Votes that it did not.
+    pub not_useful: i64,
+    /// Id of the change, as in the audit log.
+    pub operation_id: String,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ObserveRequest {
+    /// What happened: task_started, tool_call, tool_result, task_succeeded, task_failed, user_message, user_correction or session_ended.
+    #[schemars(extend("enum" = crate::domain::EventKind::NAMES))]
+    pub event: String,
+    /// Session it belongs to; needed for session_ended.
+    pub session_id: Option<String>,
+    /// Task it belongs to.
+    pub task_id: Option<String>,
+    /// What was said, given, answered or learnt; with it task_succeeded, task_failed and user_correction make a memory. Needed for user_message and user_correction.
+    pub text: Option<String>,
+    /// The tool; needed for tool_call and tool_result.
+    pub tool: Option<String>,
+    /// Status that the tool or task gave, for example ok or timeout.
+    pub status: Option<String>,
+    /// What a person thought of it: positive or negative.
+    #[schemars(extend("enum" = crate::domain::Feedback::NAMES))]
+    pub feedback: Option<String>,
+    /// When it happened (RFC 3339 or a date). Default: now.
+    pub at: Option<String>,
+    /// Who may read it: private (default), shared (with `group`) or global.
+    #[schemars(extend("enum" = ["private", "shared", "global"]))]
+    pub scope: Option<String>,
+    /// Group to share with, for scope shared.
+    pub group: Option<String>,
+    /// The same key with the same request gives the same answer and keeps one event.
+    pub idempotency_key: Option<String>,
+}
+
+/// A memory that an event made.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Observed {
+    /// Its id: of the new one, or of the one that said the same.
+    pub id: String,
+    /// stored, refreshed, supplemented or superseded.
+    pub outcome: String,
+    /// Layer.
+    pub kind: String,
+    /// What it says.
+    pub r#type: String,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct ObserveReply {
+    /// Id of the raw event, which is kept.
+    pub event_id: String,
+    /// Memories made by it.
+    pub memories: Vec<Observed>,
+    /// Id of the change, as in the audit log.
+    pub operation_id: String,
+}

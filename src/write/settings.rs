@@ -15,6 +15,7 @@ pub struct WriteSettings {
     pub supplements_max: usize,
     pub window: bool,
     pub backlinks_max: usize,
+    pub feedback_prior: f32,
 }
 
 impl WriteSettings {
@@ -29,6 +30,9 @@ impl WriteSettings {
         }
         if !share(self.supplements_from) || !share(self.supplements_to) || self.supplements_from > self.supplements_to {
             return Err("write.supplements_from: must be a share, not above write.supplements_to".into());
+        }
+        if !(self.feedback_prior >= 1.0 && self.feedback_prior.is_finite()) {
+            return Err("write.feedback_prior: must be at least 1".into());
         }
         Ok(())
     }

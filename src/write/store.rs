@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rayon::prelude::*;
+use serde::de::DeserializeOwned;
 
 use super::{
     StoreReply, StoreRequest, StoreState, WriteContext, WriteSettings, decide,
@@ -107,7 +108,7 @@ async fn write(
     }
     let only: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
     let vectors = embed(ctx, &only).await?;
-    let turn = ctx.turn.lock().await;
+    let turn = ctx.turn.clone().lock_owned().await;
     let pairs: Vec<(&Draft, &[NamedVector])> = only.iter().copied().zip(vectors.iter().map(Vec::as_slice)).collect();
     let known = matching::match_all(ctx, caller, &pairs).await?;
     let at = ctx.clock.now();
@@ -124,8 +125,7 @@ async fn write(
             }),
         });
     }
-    ctx.graph.apply(&changes).await?;
-    drop(turn);
+    super::commit(ctx, turn, changes).await?;
     let state = settled(ctx).await;
     Ok(replies.into_iter().map(|reply| reply.map(|reply| StoreReply { state, ..reply })).collect())
 }
@@ -137,7 +137,7 @@ pub(super) async fn settled(ctx: &WriteContext) -> StoreState {
 
 /// The vectors of each draft, before the turn is taken: models are slow. The memory before a turn of a dialogue can change
 /// until then; its window vector is a hint, the edge made later is the truth.
-async fn embed(ctx: &WriteContext, drafts: &[&Draft]) -> Result<Vec<Vec<NamedVector>>, Error> {
+pub(super) async fn embed(ctx: &WriteContext, drafts: &[&Draft]) -> Result<Vec<Vec<NamedVector>>, Error> {
     let mut last: LastMembers = if drafts.iter().any(|draft| ctx.vectors.has_window(&draft.memory)) {
         matching::last_members(ctx, drafts).await?
     } else {
@@ -203,17 +203,31 @@ async fn answered_before(
     draft: &Draft,
 ) -> Result<Option<Result<StoreReply, Error>>, Error> {
     let Some(key) = &draft.idempotency_key else { return Ok(None) };
+    match answer_under(ctx, caller, key, &draft.request_hash).await {
+        Ok(before) => Ok(before.map(Ok)),
+        Err(reused) if reused.code == ErrorCode::IdempotencyKeyReused => Ok(Some(Err(reused))),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// What was answered to this caller under `key`, if this request came before; another request under it is an error.
+pub(super) async fn answer_under<T: DeserializeOwned>(
+    ctx: &WriteContext,
+    caller: &Caller,
+    key: &str,
+    request_hash: &str,
+) -> Result<Option<T>, Error> {
     let Some(recorded) = ctx.graph.recorded(&caller.principal, key).await? else { return Ok(None) };
-    if recorded.idempotency.request_hash != draft.request_hash {
+    if recorded.idempotency.request_hash != request_hash {
         let message = "idempotency_key: was used for another request";
-        return Ok(Some(Err(Error {
+        return Err(Error {
             field: Some("idempotency_key".into()),
             ..Error::new(ErrorCode::IdempotencyKeyReused, message).advise("use a new key for a new request")
-        })));
+        });
     }
-    let reply: StoreReply = serde_json::from_value(recorded.idempotency.answer)
+    let reply = serde_json::from_value(recorded.idempotency.answer)
         .map_err(|error| PortError::new(PortErrorKind::Corrupt, "graph store", "read a recorded answer", error))?;
-    Ok(Some(Ok(reply)))
+    Ok(Some(reply))
 }
 
 fn dropped(ctx: &WriteContext, draft: &Draft) -> StoreReply {

@@ -41,11 +41,8 @@ pub fn spaces(embedders: &[Arc<dyn Embedder>]) -> Vec<SpaceSpec> {
 }
 
 /// The text that stands for a memory in a vector space: what it is about or who says it, then what it says.
-fn passage(memory: &Memory) -> String {
-    let said = match &memory.speaker {
-        Some(speaker) => format!("{speaker}: {}", memory.content),
-        None => memory.content.clone(),
-    };
+pub fn passage(memory: &Memory) -> String {
+    let said = memory.said();
     match &memory.title {
         Some(title) if !said.starts_with(title.as_str()) => format!("{title}: {said}"),
         _ => said,

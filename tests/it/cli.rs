@@ -28,6 +28,64 @@ fn stored_memories_are_recalled_associated_and_forgotten() {
     assert_eq!(home.json(&["doctor"])["ok"], true);
 }
 
+/// Every use case with its effect, on the data folder itself or through the service that holds it.
+fn every_use_case(home: &Home) {
+    let id = |reply: &Value| reply["id"].as_str().expect("an id").to_owned();
+    let fuse = id(&home.json(&["store", "the fuse of the crane blew", "--session", "s1"]));
+    let dark = id(&home.json(&["store", "nobody could read the charts", "--session", "s1"]));
+    let linked = home.json(&["link", &fuse, &dark, "--edge", "CAUSES", "--reason", "no light"]);
+    assert_eq!(linked["edge"], "CAUSES");
+    let reached = home.json(&["associate", "--id", &fuse, "--edges", "CAUSES"]);
+    assert_eq!(reached["items"][0]["id"], *dark);
+    let changed = home.json(&["update", &fuse, "--expected-revision", "1", "--tags", "crane,power"]);
+    assert_eq!((&changed["revision"], &changed["tags"]), (&json!(2), &json!(["crane", "power"])));
+    let before = changed["recorded_at"].as_str().expect("a time");
+    assert_eq!(home.json(&["get", &fuse, "--known-at", before])["memories"][0]["revision"], 2);
+    let vote = home.json(&["feedback", &fuse, "--useful", "false", "--note", "wrong crane"]);
+    assert!(vote["confidence_after"].as_f64() < vote["confidence_before"].as_f64(), "{vote}");
+    let failed = home.json(&["observe", "task_failed", "--text", "the spare fuse did not fit", "--session", "s1"]);
+    assert_eq!(failed["memories"][0]["kind"], "warning");
+    let ended = home.json(&["observe", "session_ended", "--session", "s1"]);
+    assert_eq!(ended["memories"][0]["kind"], "episodic");
+    let summary = home.json(&["summarize", "--session", "s1"]);
+    assert_eq!(summary["sources"].as_array().map(Vec::len), Some(3));
+    let explained = home.json(&["explain", &fuse, "which fuse of the crane blew"]);
+    assert_eq!(explained["rank"], 1);
+    let first = home.json(&["recall", "fuse of the crane", "--limit", "1"]);
+    let cursor = first["cursor"].as_str().expect("there is more");
+    let second = home.json(&["recall", "fuse of the crane", "--limit", "1", "--cursor", cursor]);
+    assert_ne!(second["items"][0]["id"], first["items"][0]["id"]);
+    let prompt = home.json(&["recall", "fuse", "--format", "prompt"]);
+    assert!(prompt["prompt"].as_str().is_some_and(|text| text.starts_with("<memories>")), "{prompt}");
+    let output = home.run(&["feedback", &fuse, "--useful", "maybe"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let output = home.run(&["observe", "user_message"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("BAD_USER_INPUT") && stderr(&output).contains("text"), "{}", stderr(&output));
+    for (args, words) in [
+        (vec!["explain", &fuse, "which fuse"], ", score 0."),
+        (vec!["summarize", "--session", "s1"], "the spare fuse did not fit"),
+        (vec!["recall", "fuse of the crane", "--limit", "1"], "more: --cursor"),
+    ] {
+        let output = home.run(&args);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(words), "{args:?}: {text}{}", stderr(&output));
+    }
+}
+
+#[test]
+fn every_use_case_works_on_the_data_folder() {
+    every_use_case(&Home::new());
+}
+
+#[test]
+fn every_use_case_works_through_the_service_that_holds_the_folder() {
+    let home = Home::new();
+    let served = home.serve(&[]);
+    every_use_case(&home);
+    drop(served);
+}
+
 #[test]
 fn an_import_names_bad_lines_keeps_good_ones_and_updates_known_names() {
     let home = Home::new();

@@ -11,6 +11,7 @@ mod contract;
 mod crash;
 mod faces;
 mod jobs;
+mod look_back;
 mod models;
 mod recall;
 mod support;

@@ -204,6 +204,18 @@ async fn constraints_come_along_outside_the_ranking() {
 }
 
 #[tokio::test]
+async fn constraints_beyond_the_limit_are_not_left_out_in_silence() {
+    let app = App::start().await;
+    for number in 0..21 {
+        let content = format!("never open hatch {number} at sea");
+        store(&app, StoreRequest { r#type: Some("constraint".to_owned()), ..memory(&content) }).await;
+    }
+    let reply = recall(&app, "kettle", "keyword").await;
+    assert_eq!(reply.constraints.len(), 20);
+    assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["constraints"]);
+}
+
+#[tokio::test]
 async fn an_update_is_found_by_its_new_words_and_not_by_the_old() {
     let app = App::start().await;
     let id = store(&app, memory("the spare key hangs in the cellar")).await.id.expect("an id");
@@ -232,16 +244,50 @@ async fn forgetting_reaches_every_copy() {
         ..ForgetRequest::default()
     };
     app.service.forget(&caller(), forget("decay")).await.expect("decayed");
-    let got = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], known_at: None }).await.expect("there");
+    let got =
+        app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await.expect("there");
     assert_eq!((got.memories[0].importance, got.memories[0].confidence), (0.25, 0.4));
     app.service.forget(&caller(), forget("archive")).await.expect("archived");
     assert!(recall(&app, "Zephyr", "hybrid").await.items.is_empty(), "archived is not recalled");
     app.service.forget(&caller(), forget("delete")).await.expect("deleted");
-    let gone = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], known_at: None }).await;
+    let gone = app.service.get(&caller(), GetRequest { ids: vec![id.clone()], ..GetRequest::default() }).await;
     assert_eq!(gone.expect_err("gone").code, ErrorCode::NotFound);
     assert_eq!(app.parts.index.count().await.expect("a number"), 0);
     let status = app.service.status(&caller()).await.expect("numbers");
     assert_eq!((status.memories, status.concepts, status.edges), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn being_recalled_counts_as_use_and_changes_no_look_back() {
+    let app = App::start().await;
+    let id = store(&app, memory("the kettle is descaled every Monday")).await.id.expect("an id");
+    let used = async |known_at: Option<&str>| {
+        let request = GetRequest { ids: vec![id.clone()], known_at: known_at.map(Into::into), ..GetRequest::default() };
+        let record = app.service.get(&caller(), request).await.expect("there").memories.remove(0);
+        (record.access_count, record.last_accessed.is_some())
+    };
+    recall(&app, "kettle", "hybrid").await;
+    recall(&app, "kettle", "keyword").await;
+    recall(&app, "zebra", "keyword").await;
+    assert_eq!(used(None).await, (0, false), "an answer does not wait for it");
+    app.service.uses().flush().await.expect("written");
+    assert_eq!(used(None).await, (2, true));
+    let moment = app.service.clock().now().to_string();
+    assert_eq!(used(Some(&moment)).await, (0, false), "uses are no part of what was believed");
+    let request = RecallRequest { query: "kettle".into(), known_at: Some(moment), ..RecallRequest::default() };
+    assert_eq!(app.service.recall(&caller(), request).await.expect("recalled").items.len(), 1);
+    app.service.uses().flush().await.expect("written");
+    assert_eq!(used(None).await.0, 2, "looking back is no use");
+    // What runs in the background writes the rest when it is stopped.
+    let stop = tokio_util::sync::CancellationToken::new();
+    let running = tokio::spawn({
+        let (uses, stop) = (app.service.uses(), stop.clone());
+        async move { uses.run(std::time::Duration::from_secs(3600), stop).await }
+    });
+    recall(&app, "kettle", "hybrid").await;
+    stop.cancel();
+    running.await.expect("ended");
+    assert_eq!(used(None).await.0, 3);
 }
 
 /// An index that is down.

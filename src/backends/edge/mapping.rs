@@ -158,10 +158,15 @@ pub(super) fn seen(visibility: &Visibility) -> Option<EngineFilter> {
 /// The engine compares times as `f64`: exact for whole seconds at any date and for microseconds from 1684 to 2255,
 /// beyond which neighbouring microseconds of a filter fall together.
 pub(super) fn filter(filter: &Filter, visibility: &Visibility) -> EngineFilter {
-    let travels = filter.as_of.world.is_some() || filter.as_of.known.is_some();
-    let superseded = filter.include_superseded || travels;
+    let superseded = filter.include_superseded || filter.as_of.world.is_some();
     let statuses = [Status::Active, Status::Superseded];
-    let mut must = vec![any_of("status", statuses[..if superseded { 2 } else { 1 }].iter().map(|it| it.name()))];
+    let status = any_of("status", statuses[..if superseded { 2 } else { 1 }].iter().map(|it| it.name()));
+    let retired_since = |at| {
+        let retired = any_of("status", [Status::Superseded.name(), Status::Archived.name()]);
+        all_of(vec![retired, time("retired_at", Edge::After(at))])
+    };
+    let known = filter.as_of.known;
+    let mut must = vec![one_of(status, known.map(retired_since))];
     must.extend(visibility.keys().map(|keys| any_of("visibility", keys)));
 
     let mut any = |field, names: Vec<&str>| {
@@ -176,20 +181,26 @@ pub(super) fn filter(filter: &Filter, visibility: &Visibility) -> EngineFilter {
     any("task_id", filter.task_id.iter().map(String::as_str).collect());
     any("language", filter.language.iter().map(|it| it.name()).collect());
 
-    if let Some(at) = filter.as_of.known {
-        must.push(time("recorded_at", Edge::To(at)));
-        if !filter.include_superseded {
-            must.push(time("retired_at", Edge::After(at)));
-        }
-    }
+    must.extend(known.map(|at| time("recorded_at", Edge::To(at))));
     if let Some(at) = filter.as_of.world {
         must.push(time("valid_from", Edge::To(at)));
-        must.push(time("valid_to", Edge::After(at)));
+        must.push(one_of(time("valid_to", Edge::After(at)), known.map(retired_since)));
     }
     must.extend(filter.since.map(|since| time("occurred_at", Edge::From(since))));
     must.extend(filter.until.map(|until| time("occurred_at", Edge::Before(until))));
     must.extend(filter.now.map(|now| time("expires_at", Edge::After(now))));
     EngineFilter { must: Some(must), ..EngineFilter::new() }
+}
+
+fn all_of(conditions: Vec<Condition>) -> Condition {
+    Condition::Filter(EngineFilter { must: Some(conditions), ..EngineFilter::new() })
+}
+
+fn one_of(condition: Condition, other: Option<Condition>) -> Condition {
+    match other {
+        None => condition,
+        Some(other) => Condition::Filter(EngineFilter { should: Some(vec![condition, other]), ..EngineFilter::new() }),
+    }
 }
 
 enum Edge {

@@ -67,10 +67,14 @@ fn apply_one(
             }
             Op::Touch { ids } => touch(transaction, ids, change.at)?,
             Op::SetSpaces { id, spaces } => set_spaces(transaction, *id, spaces)?,
-            Op::PutEdge(edge) => put_edge(transaction, edge)?,
-            Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, &mut loosened)?,
+            Op::PutEdge(edge) => put_edge(transaction, edge, change.at)?,
+            Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, change.at, &mut loosened)?,
             Op::PutConcept(concept) => put_concept(transaction, concept)?,
             Op::PutEvent(event) => put_event(transaction, event)?,
+            Op::Vote { id, principal, useful, note, confidence } => {
+                let vote = Vote { principal, useful: *useful, note: note.as_deref() };
+                put_vote(transaction, *id, &vote, *confidence, change.at)?;
+            }
             Op::Forget { id } => forget(transaction, *id, &mut loosened, unwritten)?,
         }
     }
@@ -95,13 +99,12 @@ struct Stored {
     scope: i64,
     session_position: Option<i64>,
     task_position: Option<i64>,
-    revised_at: i64,
     memory: Memory,
 }
 
 fn stored(transaction: &Transaction<'_>, id: MemoryId) -> Result<Option<Stored>, SqliteError> {
     let mut statement = transaction.prepare_cached(concat!(
-        "SELECT m.rowid, m.scope, m.session_position, m.task_position, m.revised_at, ",
+        "SELECT m.rowid, m.scope, m.session_position, m.task_position, ",
         memory_columns!(),
         " FROM memory m WHERE m.id = ?1"
     ))?;
@@ -112,8 +115,7 @@ fn stored(transaction: &Transaction<'_>, id: MemoryId) -> Result<Option<Stored>,
         scope: row.get(1)?,
         session_position: row.get(2)?,
         task_position: row.get(3)?,
-        revised_at: row.get(4)?,
-        memory: memory(row, 5)?,
+        memory: memory(row, 4)?,
     }))
 }
 
@@ -144,17 +146,7 @@ fn put_memory(
         return Err(SqliteError::Conflict("memory"));
     }
     if let Some(before) = &before {
-        transaction
-            .prepare_cached(
-                "INSERT INTO memory_revision (memory, revision, believed_from, believed_to, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![
-                before.rowid,
-                integer(before.memory.revision),
-                before.revised_at,
-                before.memory.retired_at.map_or(at, |end| end.min(at)).as_microsecond(),
-                body_of_memory(&before.memory)?
-            ])?;
+        keep_state(transaction, before, at)?;
     }
     let scope = scope_id(transaction, &memory.scope)?;
     let same_scope = before.as_ref().filter(|before| before.scope == scope);
@@ -228,6 +220,25 @@ fn next_position(
     Ok(Some(transaction.prepare_cached(statement)?.query_row(params![scope, name], |row| row.get(0))?))
 }
 
+const KEEP_STATE: &str = "
+    INSERT INTO memory_state (memory, scope, status, kind, type, language, tags, session, task, occurred_at, valid_from,
+        valid_to, recorded_at, retired_at, expires_at, believed_from, believed_to, body)
+    SELECT rowid, scope, status, kind, type, language, tags, session, task, occurred_at, valid_from, valid_to, recorded_at,
+        retired_at, expires_at, revised_at, ?2, ?3
+    FROM memory WHERE rowid = ?1 RETURNING rowid";
+
+/// Keeps the state that ends now as history.
+fn keep_state(transaction: &Transaction<'_>, before: &Stored, at: Timestamp) -> Result<(), SqliteError> {
+    let body = body_of_memory(&before.memory)?;
+    let state: i64 = transaction
+        .prepare_cached(KEEP_STATE)?
+        .query_row(params![before.rowid, at.as_microsecond(), body], |row| row.get(0))?;
+    transaction
+        .prepare_cached("INSERT INTO state_terms (rowid, terms, scope) VALUES (?1, ?2, 's' || ?3)")?
+        .execute(params![state, before.memory.terms, before.scope])?;
+    Ok(())
+}
+
 /// The index keeps no text, so a deletion must name exactly what was indexed.
 fn remove_terms(transaction: &Transaction<'_>, stored: &Stored, unwritten: &mut Vec<Terms>) -> Result<(), SqliteError> {
     write_terms(transaction, unwritten)?;
@@ -261,16 +272,18 @@ fn retire(
     valid_to: Option<Timestamp>,
     at: Timestamp,
 ) -> Result<bool, SqliteError> {
-    let Some(Stored { rowid, mut memory, .. }) =
-        stored(transaction, id)?.filter(|stored| stored.memory.status == Status::Active)
-    else {
+    let Some(before) = stored(transaction, id)?.filter(|stored| stored.memory.status == Status::Active) else {
         return Ok(false);
     };
+    keep_state(transaction, &before, at)?;
+    let Stored { rowid, mut memory, .. } = before;
     memory.status = status;
     memory.valid_to = valid_to.or(memory.valid_to);
     memory.retired_at = Some(at);
     transaction
-        .prepare_cached("UPDATE memory SET status = ?2, valid_to = ?3, retired_at = ?4, body = ?5 WHERE rowid = ?1")?
+        .prepare_cached(
+            "UPDATE memory SET status = ?2, valid_to = ?3, retired_at = ?4, revised_at = ?4, body = ?5 WHERE rowid = ?1",
+        )?
         .execute(params![
             rowid,
             status.name(),
@@ -279,6 +292,52 @@ fn retire(
             body_of_memory(&memory)?
         ])?;
     Ok(true)
+}
+
+struct Vote<'a> {
+    principal: &'a str,
+    useful: bool,
+    note: Option<&'a str>,
+}
+
+/// A memory that is gone has no votes.
+fn put_vote(
+    transaction: &Transaction<'_>,
+    id: MemoryId,
+    vote: &Vote<'_>,
+    confidence: f32,
+    at: Timestamp,
+) -> Result<(), SqliteError> {
+    let Some(before) = stored(transaction, id)? else { return Ok(()) };
+    keep_state(transaction, &before, at)?;
+    let Stored { rowid, mut memory, .. } = before;
+    let earlier: Option<bool> = transaction
+        .prepare_cached("SELECT useful FROM vote WHERE memory = ?1 AND principal = ?2")?
+        .query_row(params![rowid, vote.principal], |row| row.get(0))
+        .optional()?;
+    match earlier {
+        Some(true) => memory.useful = memory.useful.saturating_sub(1),
+        Some(false) => memory.not_useful = memory.not_useful.saturating_sub(1),
+        None => {}
+    }
+    if vote.useful {
+        memory.useful += 1;
+    } else {
+        memory.not_useful += 1;
+    }
+    memory.confidence = confidence;
+    transaction
+        .prepare_cached(
+            "INSERT INTO vote (memory, principal, useful, note, at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET useful = excluded.useful, note = excluded.note, at = excluded.at",
+        )?
+        .execute(params![rowid, vote.principal, vote.useful, vote.note, at.as_microsecond()])?;
+    transaction.prepare_cached("UPDATE memory SET revised_at = ?2, body = ?3 WHERE rowid = ?1")?.execute(params![
+        rowid,
+        at.as_microsecond(),
+        body_of_memory(&memory)?
+    ])?;
+    Ok(())
 }
 
 fn set_spaces(transaction: &Transaction<'_>, id: MemoryId, spaces: &[String]) -> Result<(), SqliteError> {
@@ -302,7 +361,16 @@ fn touch(transaction: &Transaction<'_>, ids: &[MemoryId], at: Timestamp) -> Resu
 const PUT_MENTION: &str = "
     INSERT INTO mention (memory, concept, kind, memory_scope, scope, weight, reason, recorded_at)
     SELECT m.rowid, c.rowid, ?3, m.scope, ?4, ?5, ?6, ?7 FROM memory m JOIN concept c WHERE m.id = ?1 AND c.id = ?2
-    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason";
+    ON CONFLICT DO NOTHING";
+const REPLACE_MENTION: &str = "
+    UPDATE mention SET scope = ?4, weight = ?5, reason = ?6, since = ?7
+    WHERE memory = (SELECT rowid FROM memory WHERE id = ?1) AND concept = (SELECT rowid FROM concept WHERE id = ?2)
+        AND kind = ?3 AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
+const KEEP_MENTION: &str = "
+    INSERT INTO mention_state SELECT memory, concept, kind, memory_scope, scope, weight, reason, recorded_at, since, ?7
+    FROM mention WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)
+        AND concept = (SELECT rowid FROM concept WHERE id = ?2) AND kind = ?3
+        AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 const PUT_CONCEPT_EDGE: &str = "
     INSERT INTO concept_edge (source, target, kind, scope, weight, reason, recorded_at)
     SELECT a.rowid, b.rowid, ?3, ?4, ?5, ?6, ?7 FROM concept a JOIN concept b WHERE a.id = ?1 AND b.id = ?2
@@ -310,30 +378,40 @@ const PUT_CONCEPT_EDGE: &str = "
 const PUT_MEMORY_EDGE: &str = "
     INSERT INTO edge (source, target, kind, scope, weight, reason, recorded_at)
     SELECT a.rowid, b.rowid, ?3, ?4, ?5, ?6, ?7 FROM memory a JOIN memory b WHERE a.id = ?1 AND b.id = ?2
-    ON CONFLICT DO UPDATE SET scope = excluded.scope, weight = excluded.weight, reason = excluded.reason";
+    ON CONFLICT DO NOTHING";
+const REPLACE_MEMORY_EDGE: &str = "
+    UPDATE edge SET scope = ?4, weight = ?5, reason = ?6, since = ?7
+    WHERE source = (SELECT rowid FROM memory WHERE id = ?1) AND target = (SELECT rowid FROM memory WHERE id = ?2)
+        AND kind = ?3 AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
+const KEEP_MEMORY_EDGE: &str = "
+    INSERT INTO edge_state SELECT source, kind, target, scope, weight, reason, recorded_at, since, ?7
+    FROM edge WHERE source = (SELECT rowid FROM memory WHERE id = ?1)
+        AND target = (SELECT rowid FROM memory WHERE id = ?2) AND kind = ?3
+        AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 
-/// Written again, an edge keeps the time it was first recorded: it was believed since then.
-fn put_edge(transaction: &Transaction<'_>, edge: &Edge) -> Result<(), SqliteError> {
-    let statement = match edge.kind {
-        EdgeKind::About | EdgeKind::Mentions => PUT_MENTION,
-        EdgeKind::Broader | EdgeKind::Related => PUT_CONCEPT_EDGE,
+/// Written again, an edge keeps the time it was first recorded: it was believed since then. What it said until now is kept
+/// as history.
+fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result<(), SqliteError> {
+    let (put, replace): (_, &[&str]) = match edge.kind {
+        EdgeKind::About | EdgeKind::Mentions => (PUT_MENTION, &[KEEP_MENTION, REPLACE_MENTION]),
+        EdgeKind::Broader | EdgeKind::Related => (PUT_CONCEPT_EDGE, &[]),
         EdgeKind::SameSession
         | EdgeKind::SameTask
         | EdgeKind::Supersedes
         | EdgeKind::Causes
         | EdgeKind::Supplements
         | EdgeKind::DerivedFrom
-        | EdgeKind::Contradicts => PUT_MEMORY_EDGE,
+        | EdgeKind::Contradicts => (PUT_MEMORY_EDGE, &[KEEP_MEMORY_EDGE, REPLACE_MEMORY_EDGE]),
     };
-    transaction.prepare_cached(statement)?.execute(params![
-        edge.from.as_bytes(),
-        edge.to.as_bytes(),
-        edge.kind.name(),
-        scope_id(transaction, &edge.scope)?,
-        f64::from(edge.weight),
-        edge.reason,
-        edge.recorded_at.as_microsecond()
-    ])?;
+    let (from, to, kind) = (edge.from.as_bytes(), edge.to.as_bytes(), edge.kind.name());
+    let (scope, weight, at) = (scope_id(transaction, &edge.scope)?, f64::from(edge.weight), at.as_microsecond());
+    let recorded_at = edge.recorded_at.as_microsecond();
+    let mut put = transaction.prepare_cached(put)?;
+    let new = put.execute(params![from, to, kind, scope, weight, edge.reason, recorded_at])?;
+    // Nearly every edge is new, and takes one statement.
+    for replace in if new == 0 { replace } else { &[] } {
+        transaction.prepare_cached(replace)?.execute(params![from, to, kind, scope, weight, edge.reason, at])?;
+    }
     Ok(())
 }
 
@@ -360,16 +438,30 @@ fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteE
     Ok(())
 }
 
-const NAMED_BY: &str = "SELECT DISTINCT concept FROM mention WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)";
+const NAMED_BY: &str = "
+    SELECT concept FROM mention WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)
+    UNION SELECT concept FROM mention_state WHERE memory = (SELECT rowid FROM memory WHERE id = ?1)";
 
 /// Notes in `loosened` the concepts that may now be named by nothing.
 fn drop_edges(
     transaction: &Transaction<'_>,
     from: Uuid,
     kinds: &[EdgeKind],
+    at: Timestamp,
     loosened: &mut Vec<i64>,
 ) -> Result<(), SqliteError> {
     loosen(transaction, from, loosened)?;
+    for statement in [
+        "INSERT INTO edge_state SELECT source, kind, target, scope, weight, reason, recorded_at, since, ?3
+            FROM edge WHERE kind = ?2 AND source = (SELECT rowid FROM memory WHERE id = ?1)",
+        "INSERT INTO mention_state SELECT memory, concept, kind, memory_scope, scope, weight, reason, recorded_at, since, ?3
+            FROM mention WHERE kind = ?2 AND memory = (SELECT rowid FROM memory WHERE id = ?1)",
+    ] {
+        let mut statement = transaction.prepare_cached(statement)?;
+        for kind in kinds {
+            statement.execute(params![from.as_bytes(), kind.name(), at.as_microsecond()])?;
+        }
+    }
     for statement in [
         "DELETE FROM edge WHERE kind = ?2 AND source = (SELECT rowid FROM memory WHERE id = ?1)",
         "DELETE FROM mention WHERE kind = ?2 AND memory = (SELECT rowid FROM memory WHERE id = ?1)",
@@ -394,6 +486,7 @@ fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(
     let mut statement = transaction.prepare_cached(
         "DELETE FROM concept WHERE rowid = ?1 AND origin = 'text'
          AND NOT EXISTS (SELECT 1 FROM mention WHERE concept = ?1)
+         AND NOT EXISTS (SELECT 1 FROM mention_state WHERE concept = ?1)
          AND NOT EXISTS (SELECT 1 FROM concept_edge WHERE source = ?1 OR target = ?1)",
     )?;
     for concept in loosened {
@@ -402,8 +495,8 @@ fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(
     Ok(())
 }
 
-/// Removes every copy: the record, its history and edges (by cascade), its terms, answers that tell of it, and its record
-/// in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
+/// Removes every copy: the record, its history, edges and votes (by cascade), its terms, the raw events it came from, answers
+/// that tell of it, and its record in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
 fn forget(
     transaction: &Transaction<'_>,
     id: MemoryId,
@@ -414,6 +507,16 @@ fn forget(
     if let Some(stored) = stored(transaction, id)? {
         loosen(transaction, id.0, loosened)?;
         remove_terms(transaction, &stored, unwritten)?;
+        transaction
+            .prepare_cached(
+                "INSERT INTO state_terms (state_terms, rowid, terms, scope)
+                 SELECT 'delete', rowid, body ->> '$.terms', 's' || scope FROM memory_state WHERE memory = ?1",
+            )?
+            .execute([stored.rowid])?;
+        let mut event = transaction.prepare_cached("DELETE FROM event WHERE id = ?1")?;
+        for source in &stored.memory.provenance {
+            event.execute([source.as_bytes()])?;
+        }
         transaction.prepare_cached("DELETE FROM memory WHERE rowid = ?1")?.execute([stored.rowid])?;
     }
     transaction
@@ -480,7 +583,7 @@ fn put_answer(transaction: &Transaction<'_>, change: &ChangeSet, idempotency: &I
             Op::PutMemory { memory, .. } => ids.push(memory.id.0),
             Op::Retire { id, .. } => ids.push(id.0),
             Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
-            Op::SetSpaces { id, .. } => ids.push(id.0),
+            Op::SetSpaces { id, .. } | Op::Vote { id, .. } => ids.push(id.0),
             Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
         }
     }

@@ -9,7 +9,9 @@ use uuid::Uuid;
 
 use super::{SqliteStore, apply, neighbourhood, read, rows::integer};
 use crate::{
-    domain::{AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Filter, Memory, MemoryId, Scope, Visibility},
+    domain::{
+        AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Memory, MemoryId, Scope, Visibility,
+    },
     ports::{
         Applied, ConceptUse, GraphStore, KeywordQuery, Neighbourhood, NeighbourhoodQuery, OutboxRow, PortError,
         Recorded, Scored, StoreCounts,
@@ -87,22 +89,73 @@ impl GraphStore for SqliteStore {
         self.read("edges_of", move |connection| read::edges_of(connection, id, limit, &visibility)).await
     }
 
-    async fn concepts(&self, keys: &[ConceptKey], visibility: &Visibility) -> Result<Vec<ConceptUse>, PortError> {
+    async fn concepts(
+        &self,
+        keys: &[ConceptKey],
+        known: Option<Timestamp>,
+        visibility: &Visibility,
+    ) -> Result<Vec<ConceptUse>, PortError> {
         let (keys, visibility) = (keys.to_vec(), visibility.clone());
-        self.read("concepts", move |connection| read::concepts(connection, &keys, &visibility)).await
+        self.read("concepts", move |connection| read::concepts(connection, &keys, known, &visibility)).await
     }
 
     async fn memories_of_concept(
         &self,
         key: &ConceptKey,
         limit: usize,
+        known: Option<Timestamp>,
         visibility: &Visibility,
     ) -> Result<Vec<(MemoryId, EdgeKind)>, PortError> {
         let (key, visibility) = (key.clone(), visibility.clone());
         self.read("memories_of_concept", move |connection| {
-            read::memories_of_concept(connection, &key, limit, &visibility)
+            read::memories_of_concept(connection, &key, limit, known, &visibility)
         })
         .await
+    }
+
+    async fn replaced_texts(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Memory>, PortError> {
+        let (filter, visibility) = (filter.clone(), visibility.clone());
+        self.read("replaced_texts", move |connection| read::replaced_texts(connection, &filter, limit, &visibility))
+            .await
+    }
+
+    async fn members(
+        &self,
+        kind: EdgeKind,
+        name: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<MemoryId>, PortError> {
+        let (name, visibility) = (name.to_owned(), visibility.clone());
+        self.read("members", move |connection| read::members(connection, kind, &name, limit, &visibility)).await
+    }
+
+    async fn events(&self, ids: &[EventId], visibility: &Visibility) -> Result<Vec<Event>, PortError> {
+        let (ids, visibility) = (ids.to_vec(), visibility.clone());
+        self.read("events", move |connection| read::events(connection, &ids, &visibility)).await
+    }
+
+    async fn events_of_session(
+        &self,
+        session: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Event>, PortError> {
+        let (session, visibility) = (session.to_owned(), visibility.clone());
+        self.read("events_of_session", move |connection| {
+            read::events_of_session(connection, &session, limit, &visibility)
+        })
+        .await
+    }
+
+    async fn vote_of(&self, id: MemoryId, principal: &str, visibility: &Visibility) -> Result<Option<bool>, PortError> {
+        let (principal, visibility) = (principal.to_owned(), visibility.clone());
+        self.read("vote_of", move |connection| read::vote_of(connection, id, &principal, &visibility)).await
     }
 
     async fn page(

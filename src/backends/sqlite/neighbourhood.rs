@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::{
     error::SqliteError,
-    read::{concept, size},
-    rows::{self, Conditions, Scopes, Seen, bind, edge, matching, visible},
+    read::{concept, mentions_then, size},
+    rows::{self, Conditions, Scopes, Seen, bind, edge, held, matching, retired_since, then_matching, visible},
 };
 use crate::{
     domain::{Direction, Edge, EdgeKind, MemoryId, Visibility},
@@ -32,10 +32,34 @@ macro_rules! node_columns {
     };
 }
 
-/// Whether edge `e` may be followed.
-macro_rules! followed {
-    () => {
-        concat!(visible!("e.scope"), " AND (:known IS NULL OR e.recorded_at <= :known)")
+/// A statement over edges: as they are, and as they were at `:known`.
+struct Timed {
+    now: &'static str,
+    then: &'static str,
+}
+
+/// Both forms of a statement that reads from edges or from mentions, between what comes before and after.
+macro_rules! over_edges {
+    ([$($before:expr),+], [$($after:expr),+]) => {
+        Timed {
+            now: concat!($($before,)+ "edge", $($after),+),
+            then: concat!(
+                $($before,)+
+                "(SELECT source, kind, target, scope, weight, reason, recorded_at FROM edge
+                    WHERE ifnull(since, recorded_at) <= :known
+                  UNION ALL SELECT source, kind, target, scope, weight, reason, recorded_at FROM edge_state
+                    WHERE ifnull(since, recorded_at) <= :known AND :known < ended_at)",
+                $($after),+
+            ),
+        }
+    };
+}
+macro_rules! over_mentions {
+    ([$($before:expr),+], [$($after:expr),+]) => {
+        Timed {
+            now: concat!($($before,)+ "mention", $($after),+),
+            then: concat!($($before,)+ mentions_then!(), $($after),+),
+        }
     };
 }
 
@@ -43,7 +67,7 @@ const SEEDS: &str = concat!(
     "SELECT ",
     node_columns!(),
     " FROM rarray(:seeds) seed CROSS JOIN memory m ON m.id = seed.value WHERE ",
-    matching!(),
+    then_matching!(),
     " ORDER BY seed.rowid"
 );
 const TURNS_EARLIER: &str = concat!(
@@ -51,7 +75,7 @@ const TURNS_EARLIER: &str = concat!(
     node_columns!(),
     " FROM memory m WHERE m.scope = :scope AND m.session = :of_session
      AND m.session_position < :position AND m.session_position >= :position - :turns AND ",
-    matching!(),
+    then_matching!(),
     " ORDER BY m.session_position DESC"
 );
 const TURNS_LATER: &str = concat!(
@@ -59,68 +83,98 @@ const TURNS_LATER: &str = concat!(
     node_columns!(),
     " FROM memory m WHERE m.scope = :scope AND m.session = :of_session
      AND m.session_position > :position AND m.session_position <= :position + :turns AND ",
-    matching!(),
+    then_matching!(),
     " ORDER BY m.session_position"
 );
-const NEIGHBOURS_OUT: &str = concat!(
-    "SELECT ",
-    node_columns!(),
-    " FROM edge e JOIN memory m ON m.rowid = e.target
-     WHERE e.source = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
-    followed!(),
-    " AND ",
-    matching!(),
-    " LIMIT :fan_out"
+const NEIGHBOURS_OUT: Timed = over_edges!(
+    ["SELECT ", node_columns!(), " FROM "],
+    [
+        " e JOIN memory m ON m.rowid = e.target
+         WHERE e.source = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
+        visible!("e.scope"),
+        " AND ",
+        then_matching!(),
+        " LIMIT :fan_out"
+    ]
 );
-const NEIGHBOURS_IN: &str = concat!(
-    "SELECT ",
-    node_columns!(),
-    " FROM edge e JOIN memory m ON m.rowid = e.source
-     WHERE e.target = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
-    followed!(),
-    " AND ",
-    matching!(),
-    " LIMIT :fan_out"
+const NEIGHBOURS_IN: Timed = over_edges!(
+    ["SELECT ", node_columns!(), " FROM "],
+    [
+        " e JOIN memory m ON m.rowid = e.source
+         WHERE e.target = :node AND e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
+        visible!("e.scope"),
+        " AND ",
+        then_matching!(),
+        " LIMIT :fan_out"
+    ]
 );
-const NAMED_CONCEPTS: &str = concat!(
-    "SELECT e.concept FROM rarray(:nodes) node CROSS JOIN mention e ON e.memory = node.value
-     WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
-    followed!()
+const NAMED_CONCEPTS: Timed = over_mentions!(
+    ["SELECT e.concept FROM rarray(:nodes) node CROSS JOIN "],
+    [
+        " e ON e.memory = node.value
+         WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
+        visible!("e.scope")
+    ]
 );
-const USES: &str = concat!(
-    "SELECT asked.value, sum(u.uses), sum(u.about) FROM rarray(:concepts) asked CROSS JOIN concept_use u ON u.concept = asked.value
-     WHERE ",
-    visible!("u.memory_scope"),
-    " AND ",
-    visible!("u.scope"),
-    " GROUP BY asked.value"
-);
+const USES: Timed = Timed {
+    now: concat!(
+        "SELECT asked.value, sum(u.uses), sum(u.about)
+         FROM rarray(:concepts) asked CROSS JOIN concept_use u ON u.concept = asked.value WHERE ",
+        visible!("u.memory_scope"),
+        " AND ",
+        visible!("u.scope"),
+        " GROUP BY asked.value"
+    ),
+    then: concat!(
+        "SELECT asked.value, count(DISTINCT e.memory), count(DISTINCT CASE WHEN e.kind = 'ABOUT' THEN e.memory END)
+         FROM rarray(:concepts) asked CROSS JOIN ",
+        mentions_then!(),
+        " e ON e.concept = asked.value WHERE ",
+        visible!("e.memory_scope"),
+        " AND ",
+        visible!("e.scope"),
+        " GROUP BY asked.value"
+    ),
+};
 /// About first: 'ABOUT' sorts before 'MENTIONS'. The latest first among them.
-const NAMING_MEMORIES: &str = concat!(
-    "SELECT ",
-    node_columns!(),
-    " FROM mention e JOIN memory m ON m.rowid = e.memory
-     WHERE e.concept = :concept AND e.kind IN (SELECT value FROM rarray(:mention_kinds)) AND ",
-    followed!(),
-    " AND ",
-    matching!(),
-    " ORDER BY e.kind, e.memory DESC LIMIT :fan_out"
+const NAMING_MEMORIES: Timed = over_mentions!(
+    ["SELECT ", node_columns!(), " FROM "],
+    [
+        " e JOIN memory m ON m.rowid = e.memory
+         WHERE e.concept = :concept AND e.kind IN (SELECT value FROM rarray(:mention_kinds)) AND ",
+        visible!("e.scope"),
+        " AND ",
+        then_matching!(),
+        " ORDER BY e.kind, e.memory DESC LIMIT :fan_out"
+    ]
 );
-const EDGES: &str = concat!(
-    "SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at
-     FROM rarray(:nodes) node CROSS JOIN edge e ON e.source = node.value
-     WHERE e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ",
-    followed!()
+const EDGES: Timed = over_edges!(
+    [
+        "SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at FROM rarray(:nodes) node CROSS JOIN "
+    ],
+    [" e ON e.source = node.value WHERE e.kind IN (SELECT value FROM rarray(:edge_kinds)) AND ", visible!("e.scope")]
 );
-const MENTIONS: &str = concat!(
-    "SELECT e.memory, e.concept, e.kind, e.weight, e.reason, e.scope, e.recorded_at
-     FROM rarray(:nodes) node CROSS JOIN mention e ON e.memory = node.value
-     WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
-    followed!()
+const MENTIONS: Timed = over_mentions!(
+    ["SELECT e.memory, e.concept, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+      FROM rarray(:nodes) node CROSS JOIN "],
+    [
+        " e ON e.memory = node.value
+         WHERE ((:about AND e.kind = 'ABOUT') OR (:mentions AND e.kind = 'MENTIONS')) AND ",
+        visible!("e.scope")
+    ]
 );
 const CONCEPTS: &str = "SELECT c.id, c.key, c.label, c.origin, c.rowid
     FROM rarray(:concepts) asked CROSS JOIN concept c ON c.rowid = asked.value";
-const TOTAL: &str = concat!("SELECT ifnull(sum(memories), 0) FROM scope WHERE ", visible!("id"));
+const TOTAL: Timed = Timed {
+    now: concat!("SELECT ifnull(sum(memories), 0) FROM scope WHERE ", visible!("id")),
+    then: concat!(
+        "SELECT count(*) FROM memory m WHERE ",
+        visible!("m.scope"),
+        " AND (m.revised_at <= :known OR EXISTS (SELECT 1 FROM memory_state r WHERE r.memory = m.rowid AND ",
+        held!(),
+        "))"
+    ),
+};
 
 pub(super) fn neighbourhood(
     connection: &Connection,
@@ -167,6 +221,8 @@ struct Walk<'a> {
     about: bool,
     mentions: bool,
     edge_kinds: rows::List,
+    /// Whether the walk goes through the graph of an earlier moment.
+    looks_back: bool,
     /// Concepts met so far; each is crossed at most once, from the level that meets it first.
     met: HashSet<i64>,
     /// Those to report, in the order met.
@@ -190,6 +246,7 @@ impl<'a> Walk<'a> {
             about: query.edges.contains(&EdgeKind::About),
             mentions: query.edges.contains(&EdgeKind::Mentions),
             edge_kinds: edge_kinds.collect::<Vec<_>>().into(),
+            looks_back: query.filter.as_of.known.is_some(),
             met: HashSet::new(),
             concepts: Vec::new(),
         })
@@ -210,6 +267,10 @@ impl<'a> Walk<'a> {
         Ok(statement)
     }
 
+    fn timed(&self, sql: &Timed) -> Result<CachedStatement<'a>, SqliteError> {
+        self.statement(if self.looks_back { sql.then } else { sql.now })
+    }
+
     fn start(&mut self, query: &NeighbourhoodQuery) -> Result<(), SqliteError> {
         let mut statement = self.statement(SEEDS)?;
         bind(&mut statement, &vec![(":seeds", &rows::ids(query.seeds.iter().map(|id| id.0)))])?;
@@ -225,8 +286,8 @@ impl<'a> Walk<'a> {
             }
         }
         if !self.edge_kinds.is_empty() {
-            for sql in iter::chain(out.then_some(NEIGHBOURS_OUT), back.then_some(NEIGHBOURS_IN)) {
-                let mut statement = self.statement(sql)?;
+            for sql in iter::chain(out.then_some(&NEIGHBOURS_OUT), back.then_some(&NEIGHBOURS_IN)) {
+                let mut statement = self.timed(sql)?;
                 for node in frontier {
                     bind(&mut statement, &vec![(":node", &self.nodes[*node].rowid)])?;
                     self.admit_all(&mut statement, distance)?;
@@ -254,7 +315,7 @@ impl<'a> Walk<'a> {
     fn expand_concepts(&mut self, frontier: &[usize], distance: u32, max_uses: usize) -> Result<(), SqliteError> {
         let mut named = self.newly_named(frontier)?;
         named.sort_unstable_by_key(|met| (met.uses, met.rowid));
-        let mut statement = self.statement(NAMING_MEMORIES)?;
+        let mut statement = self.timed(&NAMING_MEMORIES)?;
         for met in named {
             let mentions = self.mentions && met.uses <= max_uses;
             let kinds = iter::chain(
@@ -277,7 +338,7 @@ impl<'a> Walk<'a> {
 
     /// Concepts that the frontier names and no earlier level did, with their visible uses.
     fn newly_named(&mut self, frontier: &[usize]) -> Result<Vec<Met>, SqliteError> {
-        let mut statement = self.statement(NAMED_CONCEPTS)?;
+        let mut statement = self.timed(&NAMED_CONCEPTS)?;
         bind(&mut statement, &vec![(":nodes", &rows::rowids(frontier.iter().map(|node| self.nodes[*node].rowid)))])?;
         let mut rows = statement.raw_query();
         let mut new = Vec::new();
@@ -287,7 +348,7 @@ impl<'a> Walk<'a> {
                 new.push(concept);
             }
         }
-        let mut statement = self.statement(USES)?;
+        let mut statement = self.timed(&USES)?;
         bind(&mut statement, &vec![(":concepts", &rows::rowids(new))])?;
         let mut rows = statement.raw_query();
         let mut met = Vec::new();
@@ -338,9 +399,9 @@ impl<'a> Walk<'a> {
         }
         let (concepts, concept_ids) = self.reported_concepts()?;
         let mut edges =
-            self.edges(EDGES, &mut scopes, |to| self.reached.get(&to).map(|node| self.nodes[*node].node.id.0))?;
-        edges.extend(self.edges(MENTIONS, &mut scopes, |to| concept_ids.get(&to).copied())?);
-        let mut total = self.statement(TOTAL)?;
+            self.edges(&EDGES, &mut scopes, |to| self.reached.get(&to).map(|node| self.nodes[*node].node.id.0))?;
+        edges.extend(self.edges(&MENTIONS, &mut scopes, |to| concept_ids.get(&to).copied())?);
+        let mut total = self.timed(&TOTAL)?;
         let total_memories = total.raw_query().next()?.map(|row| row.get(0)).transpose()?.map_or(0, size);
         drop(total);
         Ok(Neighbourhood {
@@ -371,11 +432,11 @@ impl<'a> Walk<'a> {
     /// The edges that leave the nodes and whose other end `end` knows.
     fn edges(
         &self,
-        sql: &'static str,
+        sql: &Timed,
         scopes: &mut Scopes<'_>,
         end: impl Fn(i64) -> Option<Uuid>,
     ) -> Result<Vec<Edge>, SqliteError> {
-        let mut statement = self.statement(sql)?;
+        let mut statement = self.timed(sql)?;
         bind(&mut statement, &vec![(":nodes", &rows::rowids(self.nodes.iter().map(|node| node.rowid)))])?;
         let mut rows = statement.raw_query();
         let mut edges = Vec::new();

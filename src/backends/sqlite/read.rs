@@ -10,14 +10,14 @@ use super::{
     error::SqliteError,
     frequency::Frequencies,
     rows::{
-        self, Conditions, Scopes, Seen, bind, edge, matching, memory, memory_columns, memory_of_body, named, texts,
-        timestamp, unpack, uuid, visible,
+        self, Conditions, Scopes, Seen, bind, edge, held, matching, memory, memory_columns, memory_of_body, named,
+        retired_since, texts, timestamp, unpack, uuid, visible,
     },
 };
 use crate::{
     domain::{
-        AsOf, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Filter, Idempotency, Memory, MemoryId, Scope,
-        Visibility,
+        AsOf, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Idempotency, Memory,
+        MemoryId, Scope, Status, Visibility,
     },
     ports::{ConceptUse, KeywordQuery, OutboxRow, Recorded, Scored, StoreCounts},
 };
@@ -48,7 +48,11 @@ pub(super) fn memories(
         let id = current.id;
         let believed = match as_of.known {
             None => Some(current),
-            Some(known) => believed(connection, current, row.get(3)?, row.get(4)?, known)?,
+            Some(known) if row.get::<_, i64>(4)? <= known.as_microsecond() => {
+                // The count of uses is of today; the body has the one that this state began with.
+                Some(not_yet_retired(memory_of_body(body(row)?)?, known))
+            }
+            Some(known) => state_held(connection, row.get(3)?, known)?,
         };
         // An earlier revision may have lived in a narrower scope than the present one.
         if let Some(memory) = believed.filter(|memory| visibility.sees(&memory.scope.key())) {
@@ -58,26 +62,28 @@ pub(super) fn memories(
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
 }
 
-/// The revision believed at `known`: the current one, an earlier one or none.
-fn believed(
-    connection: &Connection,
-    current: Memory,
-    rowid: i64,
-    revised_at: i64,
-    known: Timestamp,
-) -> Result<Option<Memory>, SqliteError> {
-    let moment = known.as_microsecond();
-    if revised_at <= moment {
-        return Ok(Some(current).filter(|memory| memory.retired_at.is_none_or(|end| known < end)));
-    }
+fn body<'a>(row: &'a rusqlite::Row<'_>) -> Result<&'a str, SqliteError> {
+    row.get_ref(0)?.as_str().map_err(|_| SqliteError::Unreadable("memory"))
+}
+
+/// The earlier state that held at `known`, if the memory was there.
+fn state_held(connection: &Connection, rowid: i64, known: Timestamp) -> Result<Option<Memory>, SqliteError> {
     let body: Option<String> = connection
         .prepare_cached(
-            "SELECT body FROM memory_revision WHERE memory = ?1 AND believed_from <= ?2 AND ?2 < believed_to
-             ORDER BY revision DESC LIMIT 1",
+            "SELECT body FROM memory_state WHERE memory = ?1 AND believed_from <= ?2 AND ?2 < believed_to
+             ORDER BY believed_from DESC LIMIT 1",
         )?
-        .query_row(params![rowid, moment], |row| row.get(0))
+        .query_row(params![rowid, known.as_microsecond()], |row| row.get(0))
         .optional()?;
     body.as_deref().map(memory_of_body).transpose()
+}
+
+/// A memory that came to us retired has no state from before; its end tells when it was still active.
+fn not_yet_retired(memory: Memory, known: Timestamp) -> Memory {
+    if memory.status.is_retired() && memory.retired_at.is_none_or(|end| known < end) {
+        return Memory { status: Status::Active, retired_at: None, ..memory };
+    }
+    memory
 }
 
 pub(super) fn by_external_ids(
@@ -164,16 +170,36 @@ pub(super) fn keyword(
     }
     let Some(expression) = match_expression(&terms, query.all, &seen) else { return Ok(Vec::new()) };
     let conditions = Conditions::of(&query.filter, seen);
-    let mut statement = connection.prepare_cached(concat!(
+    let limit = limited(query.limit);
+    let ask = |sql| {
+        let mut statement = connection.prepare_cached(sql)?;
+        bind(&mut statement, &conditions.params())?;
+        bind(&mut statement, &vec![(":expression", &expression), (":limit", &limit)])?;
+        scored(statement.raw_query())
+    };
+    let mut found = ask(concat!(
         "SELECT m.id, -bm25(memory_terms, 1.0, 0.0) AS score FROM memory_terms
          JOIN memory m ON m.rowid = memory_terms.rowid
-         WHERE memory_terms MATCH :expression AND ",
-        matching!(),
+         WHERE memory_terms MATCH :expression AND (:known IS NULL OR m.revised_at <= :known) AND ",
+        matching!("m"),
         " ORDER BY score DESC, m.id LIMIT :limit"
     ))?;
-    bind(&mut statement, &conditions.params())?;
-    bind(&mut statement, &vec![(":expression", &expression), (":limit", &limited(query.limit))])?;
-    scored(statement.raw_query())
+    if query.filter.as_of.known.is_some() {
+        found.extend(ask(concat!(
+            "SELECT m.id, -bm25(state_terms, 1.0, 0.0) AS score FROM state_terms
+             JOIN memory_state r ON r.rowid = state_terms.rowid JOIN memory m ON m.rowid = r.memory
+             WHERE state_terms MATCH :expression AND ",
+            held!(),
+            " AND ",
+            visible!("m.scope"),
+            " AND ",
+            matching!("r"),
+            " ORDER BY score DESC, m.id LIMIT :limit"
+        ))?);
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+        found.truncate(query.limit);
+    }
+    Ok(found)
 }
 
 /// The distinct terms of the question; `None` if it must have one that no memory can have.
@@ -233,8 +259,8 @@ pub(super) fn recent(
         .collect::<Result<_, _>>()?;
     // Scope by scope, so that each is read from its index and no further than the limit.
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT m.id, m.occurred_at FROM memory m WHERE m.scope = :scope AND ",
-        matching!(),
+        "SELECT m.id, m.occurred_at FROM memory m WHERE m.scope = :scope AND (:known IS NULL OR m.revised_at <= :known) AND ",
+        matching!("m"),
         " ORDER BY m.occurred_at DESC, m.id DESC LIMIT :limit"
     ))?;
     bind(&mut statement, &conditions.params())?;
@@ -242,6 +268,23 @@ pub(super) fn recent(
     let mut latest: Vec<(i64, MemoryId)> = Vec::new();
     for scope in scopes {
         bind(&mut statement, &vec![(":scope", &scope)])?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            latest.push((row.get(1)?, MemoryId(uuid(row, 0)?)));
+        }
+    }
+    if filter.as_of.known.is_some() {
+        let mut statement = connection.prepare_cached(concat!(
+            "SELECT m.id, r.occurred_at FROM memory_state r JOIN memory m ON m.rowid = r.memory WHERE ",
+            held!(),
+            " AND ",
+            visible!("m.scope"),
+            " AND ",
+            matching!("r"),
+            " ORDER BY r.occurred_at DESC, m.id DESC LIMIT :limit"
+        ))?;
+        bind(&mut statement, &conditions.params())?;
+        bind(&mut statement, &vec![(":limit", &limited(limit))])?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             latest.push((row.get(1)?, MemoryId(uuid(row, 0)?)));
@@ -324,12 +367,24 @@ macro_rules! nameable {
 }
 use nameable;
 
+/// Mentions as they were at `:known`.
+macro_rules! mentions_then {
+    () => {
+        "(SELECT memory, concept, kind, memory_scope, scope, weight, reason, recorded_at FROM mention
+            WHERE ifnull(since, recorded_at) <= :known
+          UNION ALL SELECT memory, concept, kind, memory_scope, scope, weight, reason, recorded_at FROM mention_state
+            WHERE ifnull(since, recorded_at) <= :known AND :known < ended_at)"
+    };
+}
+pub(super) use mentions_then;
+
 pub(super) fn concepts(
     connection: &Connection,
     keys: &[ConceptKey],
+    known: Option<Timestamp>,
     visibility: &Visibility,
 ) -> Result<Vec<ConceptUse>, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
+    let now = concat!(
         "SELECT c.id, c.key, c.label, c.origin, sum(u.uses), sum(u.about)
          FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value CROSS JOIN concept_use u ON u.concept = c.rowid
          WHERE ",
@@ -337,9 +392,22 @@ pub(super) fn concepts(
         " AND ",
         visible!("u.scope"),
         " GROUP BY c.rowid ORDER BY min(asked.rowid)"
-    ))?;
+    );
+    let then = concat!(
+        "SELECT c.id, c.key, c.label, c.origin, count(DISTINCT e.memory),
+            count(DISTINCT CASE WHEN e.kind = 'ABOUT' THEN e.memory END)
+         FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value JOIN ",
+        mentions_then!(),
+        " e ON e.concept = c.rowid WHERE ",
+        visible!("e.memory_scope"),
+        " AND ",
+        visible!("e.scope"),
+        " GROUP BY c.rowid ORDER BY min(asked.rowid)"
+    );
+    let mut statement = connection.prepare_cached(if known.is_some() { then } else { now })?;
+    let known = known.map(Timestamp::as_microsecond);
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
-    bind(&mut statement, &vec![(":keys", &texts(keys.iter().map(|key| &key.0)))])?;
+    bind(&mut statement, &vec![(":keys", &texts(keys.iter().map(|key| &key.0))), (":known", &known)])?;
     let mut rows = statement.raw_query();
     let mut uses = Vec::new();
     while let Some(row) = rows.next()? {
@@ -358,29 +426,155 @@ pub(super) fn concept(row: &rusqlite::Row<'_>) -> Result<Concept, SqliteError> {
     })
 }
 
+macro_rules! naming {
+    ($mentions:expr) => {
+        concat!(
+            "SELECT m.id, min(x.kind) AS kind FROM ",
+            $mentions,
+            " x JOIN memory m ON m.rowid = x.memory WHERE x.concept = (SELECT rowid FROM concept WHERE key = :key) AND ",
+            visible!("x.scope"),
+            " AND ",
+            visible!("x.memory_scope"),
+            // 'ABOUT' sorts before 'MENTIONS'.
+            " GROUP BY x.memory ORDER BY kind, m.id DESC LIMIT :limit"
+        )
+    };
+}
+
 pub(super) fn memories_of_concept(
     connection: &Connection,
     key: &ConceptKey,
     limit: usize,
+    known: Option<Timestamp>,
     visibility: &Visibility,
 ) -> Result<Vec<(MemoryId, EdgeKind)>, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT m.id, min(x.kind) AS kind FROM mention x JOIN memory m ON m.rowid = x.memory
-         WHERE x.concept = (SELECT rowid FROM concept WHERE key = :key) AND ",
-        visible!("x.scope"),
-        " AND ",
-        visible!("x.memory_scope"),
-        // 'ABOUT' sorts before 'MENTIONS'.
-        " GROUP BY x.memory ORDER BY kind, m.id DESC LIMIT :limit"
-    ))?;
+    let sql = if known.is_some() { naming!(mentions_then!()) } else { naming!("mention") };
+    let mut statement = connection.prepare_cached(sql)?;
+    let known = known.map(Timestamp::as_microsecond);
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
-    bind(&mut statement, &vec![(":key", &key.0), (":limit", &limited(limit))])?;
+    bind(&mut statement, &vec![(":key", &key.0), (":limit", &limited(limit)), (":known", &known)])?;
     let mut rows = statement.raw_query();
     let mut memories = Vec::new();
     while let Some(row) = rows.next()? {
         memories.push((MemoryId(uuid(row, 0)?), named(row, 1)?));
     }
     Ok(memories)
+}
+
+pub(super) fn replaced_texts(
+    connection: &Connection,
+    filter: &Filter,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<Memory>, SqliteError> {
+    let conditions = Conditions::of(filter, Seen::of(connection, visibility)?);
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT r.body FROM memory_state r JOIN memory m ON m.rowid = r.memory WHERE ",
+        held!(),
+        " AND r.recorded_at < m.recorded_at AND ",
+        visible!("m.scope"),
+        " AND ",
+        matching!("r"),
+        " ORDER BY r.believed_to DESC, m.id LIMIT :limit"
+    ))?;
+    bind(&mut statement, &conditions.params())?;
+    bind(&mut statement, &vec![(":limit", &limited(limit))])?;
+    let mut rows = statement.raw_query();
+    let mut memories = Vec::new();
+    while let Some(row) = rows.next()? {
+        memories.push(memory_of_body(body(row)?)?);
+    }
+    Ok(memories)
+}
+
+pub(super) fn members(
+    connection: &Connection,
+    kind: EdgeKind,
+    name: &str,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<MemoryId>, SqliteError> {
+    // Scope by scope, so that the index of sessions within a scope serves.
+    let sql = match kind {
+        EdgeKind::SameSession => concat!(
+            "SELECT m.id FROM scope s JOIN memory m ON m.scope = s.id AND m.session = :name WHERE ",
+            visible!("s.id"),
+            " ORDER BY m.rowid DESC LIMIT :limit"
+        ),
+        EdgeKind::SameTask => concat!(
+            "SELECT m.id FROM scope s JOIN memory m ON m.scope = s.id AND m.task = :name WHERE ",
+            visible!("s.id"),
+            " ORDER BY m.rowid DESC LIMIT :limit"
+        ),
+        _ => return Ok(Vec::new()),
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":name", &name), (":limit", &limited(limit))])?;
+    let mut last = Vec::new();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        last.push(MemoryId(uuid(row, 0)?));
+    }
+    last.reverse();
+    Ok(last)
+}
+
+pub(super) fn events(
+    connection: &Connection,
+    ids: &[EventId],
+    visibility: &Visibility,
+) -> Result<Vec<Event>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT e.body FROM rarray(:ids) asked CROSS JOIN event e ON e.id = asked.value WHERE ",
+        visible!("e.scope"),
+        " ORDER BY asked.rowid"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":ids", &rows::ids(ids.iter().map(|id| id.0)))])?;
+    events_of(statement.raw_query())
+}
+
+pub(super) fn events_of_session(
+    connection: &Connection,
+    session: &str,
+    limit: usize,
+    visibility: &Visibility,
+) -> Result<Vec<Event>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT e.body FROM scope s JOIN event e ON e.scope = s.id AND e.session = :session WHERE ",
+        visible!("s.id"),
+        " ORDER BY e.at DESC, e.id DESC LIMIT :limit"
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":session", &session), (":limit", &limited(limit))])?;
+    let mut events = events_of(statement.raw_query())?;
+    events.reverse();
+    Ok(events)
+}
+
+fn events_of(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Event>, SqliteError> {
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(serde_json::from_str(body(row)?).map_err(|_| SqliteError::Unreadable("event"))?);
+    }
+    Ok(events)
+}
+
+pub(super) fn vote_of(
+    connection: &Connection,
+    id: MemoryId,
+    principal: &str,
+    visibility: &Visibility,
+) -> Result<Option<bool>, SqliteError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT v.useful FROM memory m JOIN vote v ON v.memory = m.rowid WHERE m.id = :id AND v.principal = :principal AND ",
+        visible!("m.scope")
+    ))?;
+    bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
+    bind(&mut statement, &vec![(":id", &id.0.into_bytes()), (":principal", &principal)])?;
+    let mut rows = statement.raw_query();
+    Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
 }
 
 pub(super) fn page(
@@ -510,14 +704,14 @@ pub(super) fn revisions(
     let Some((rowid, revised_at, current)) = current else { return Ok(Vec::new()) };
     let mut revisions: Vec<Revision> = connection
         .prepare_cached(
-            "SELECT believed_from, believed_to, body FROM memory_revision WHERE memory = ?1 ORDER BY revision",
+            "SELECT believed_from, believed_to, body FROM memory_state WHERE memory = ?1 ORDER BY believed_from, rowid",
         )?
         .query_and_then([rowid], |row| {
             let body: String = row.get(2)?;
             Ok((timestamp(row.get(0)?)?, Some(timestamp(row.get(1)?)?), memory_of_body(&body)?))
         })?
         .collect::<Result<_, SqliteError>>()?;
-    revisions.push((timestamp(revised_at)?, current.retired_at, current));
+    revisions.push((timestamp(revised_at)?, None, current));
     revisions.retain(|(_, _, memory)| visibility.sees(&memory.scope.key()));
     Ok(revisions)
 }

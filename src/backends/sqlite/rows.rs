@@ -11,35 +11,102 @@ use crate::domain::{Edge, Filter, IndexOp, Memory, Scope, Visibility};
 
 /// Whether the reader sees the scope in this column. Binds `:system` and `:scopes`.
 macro_rules! visible {
-    ($column:literal) => {
-        concat!("(:system OR ", $column, " IN (SELECT value FROM rarray(:scopes)))")
+    ($($column:literal),+) => {
+        concat!("(:system OR ", $($column,)+ " IN (SELECT value FROM rarray(:scopes)))")
     };
 }
 
-/// Whether memory `m` is visible and meets the filter, as [`Filter::matches`] has it. Binds [`Conditions::params`].
+/// Whether the row under this alias, of `memory` or `memory_state`, is visible and meets the filter, as [`Filter::matches`]
+/// has it. Binds [`Conditions::params`].
 macro_rules! matching {
-    () => {
+    ($row:literal) => {
         concat!(
-            visible!("m.scope"),
-            " AND (m.status = 'active' OR (:superseded AND m.status = 'superseded'))
-            AND (:known IS NULL OR (m.recorded_at <= :known
-                AND (:include_superseded OR m.retired_at IS NULL OR :known < m.retired_at)))
-            AND (:world IS NULL OR ((m.valid_from IS NULL OR m.valid_from <= :world)
-                AND (m.valid_to IS NULL OR :world < m.valid_to)))
-            AND (:kinds IS NULL OR m.kind IN (SELECT value FROM json_each(:kinds)))
-            AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
-            AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(m.tags) tag
-                WHERE tag.value IN (SELECT value FROM json_each(:tags))))
-            AND (:session IS NULL OR m.session = :session)
-            AND (:task IS NULL OR m.task = :task)
-            AND (:since IS NULL OR m.occurred_at >= :since)
-            AND (:until IS NULL OR m.occurred_at < :until)
-            AND (:language IS NULL OR m.language = :language)
-            AND (:now IS NULL OR m.expires_at IS NULL OR :now < m.expires_at)"
+            visible!($row, ".scope"),
+            " AND (",
+            $row,
+            ".status = 'active' OR (:superseded AND ",
+            $row,
+            ".status = 'superseded') OR ",
+            retired_since!($row),
+            ") AND (:known IS NULL OR ",
+            $row,
+            ".recorded_at <= :known) AND (:world IS NULL OR ((",
+            $row,
+            ".valid_from IS NULL OR ",
+            $row,
+            ".valid_from <= :world) AND (",
+            $row,
+            ".valid_to IS NULL OR :world < ",
+            $row,
+            ".valid_to OR ",
+            retired_since!($row),
+            "))) AND (:kinds IS NULL OR ",
+            $row,
+            ".kind IN (SELECT value FROM json_each(:kinds)))
+            AND (:types IS NULL OR ",
+            $row,
+            ".type IN (SELECT value FROM json_each(:types)))
+            AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(",
+            $row,
+            ".tags) tag WHERE tag.value IN (SELECT value FROM json_each(:tags))))
+            AND (:session IS NULL OR ",
+            $row,
+            ".session = :session) AND (:task IS NULL OR ",
+            $row,
+            ".task = :task) AND (:since IS NULL OR ",
+            $row,
+            ".occurred_at >= :since) AND (:until IS NULL OR ",
+            $row,
+            ".occurred_at < :until) AND (:language IS NULL OR ",
+            $row,
+            ".language = :language) AND (:now IS NULL OR ",
+            $row,
+            ".expires_at IS NULL OR :now < ",
+            $row,
+            ".expires_at)"
         )
     };
 }
-pub(super) use {matching, visible};
+
+/// Whether the row was retired after the moment looked back to.
+macro_rules! retired_since {
+    ($row:literal) => {
+        concat!(
+            "(:known IS NOT NULL AND ",
+            $row,
+            ".status IN ('superseded', 'archived') AND (",
+            $row,
+            ".retired_at IS NULL OR :known < ",
+            $row,
+            ".retired_at))"
+        )
+    };
+}
+
+/// Whether the state `r` is the one that held at `:known`.
+macro_rules! held {
+    () => {
+        "r.believed_from <= :known AND :known < r.believed_to"
+    };
+}
+
+/// Whether memory `m`, in the state that the question is about, is visible and meets the filter.
+macro_rules! then_matching {
+    () => {
+        concat!(
+            "(CASE WHEN :known IS NULL OR m.revised_at <= :known THEN ",
+            matching!("m"),
+            " ELSE ",
+            visible!("m.scope"),
+            " AND EXISTS (SELECT 1 FROM memory_state r WHERE r.memory = m.rowid AND ",
+            held!(),
+            " AND ",
+            matching!("r"),
+            ") END)"
+        )
+    };
+}
+pub(super) use {held, matching, retired_since, then_matching, visible};
 
 /// The columns that [`memory`] reads.
 macro_rules! memory_columns {
@@ -81,7 +148,6 @@ impl Seen {
 pub(super) struct Conditions {
     pub(super) seen: Seen,
     superseded: bool,
-    include_superseded: bool,
     known: Option<i64>,
     world: Option<i64>,
     kinds: Option<String>,
@@ -100,8 +166,7 @@ impl Conditions {
         let time = |at: Option<Timestamp>| at.map(Timestamp::as_microsecond);
         Self {
             seen,
-            superseded: filter.include_superseded || filter.as_of.known.is_some() || filter.as_of.world.is_some(),
-            include_superseded: filter.include_superseded,
+            superseded: filter.include_superseded || filter.as_of.world.is_some(),
             known: time(filter.as_of.known),
             world: time(filter.as_of.world),
             kinds: alternatives(filter.kinds.iter().map(|kind| kind.name())),
@@ -120,7 +185,6 @@ impl Conditions {
         let mut params = self.seen.params();
         params.extend::<Params<'_>>(vec![
             (":superseded", &self.superseded),
-            (":include_superseded", &self.include_superseded),
             (":known", &self.known),
             (":world", &self.world),
             (":kinds", &self.kinds),

@@ -34,6 +34,11 @@ macro_rules! graph_store_suite {
                 retiring_ends_a_belief_once,
                 touching_counts_and_keeps_the_latest_time,
                 each_revision_is_believed_in_its_time,
+                state_before_a_retirement_is_found_as_it_was,
+                replaced_text_is_found_by_its_own_words_and_no_longer_by_the_new,
+                edges_and_concepts_are_those_of_then,
+                vote_replaces_the_same_principals_and_is_part_of_history,
+                members_and_events_come_in_order_and_only_to_those_who_see_them,
                 earlier_revision_keeps_its_own_scope,
                 reader_sees_only_its_scopes,
                 widened_memory_is_counted_where_it_is_now,
@@ -370,7 +375,7 @@ pub async fn each_revision_is_believed_in_its_time(store: &dyn GraphStore) {
         (20, Some("two")),
         (30, Some("three")),
         (39, Some("three")),
-        (40, None),
+        (40, Some("three")),
     ] {
         let as_of = AsOf { known: Some(at(second)), world: None };
         let found = store.memories(&[id(1)], as_of, &all()).await.unwrap().pop();
@@ -383,8 +388,9 @@ pub async fn each_revision_is_believed_in_its_time(store: &dyn GraphStore) {
         .into_iter()
         .map(|(from, to, memory)| (from, to, memory.content))
         .collect();
-    let interval = |from, to, content: &str| (at(from), Some(at(to)), content.to_owned());
-    assert_eq!(told, [interval(10, 20, "one"), interval(20, 30, "two"), interval(30, 40, "three")]);
+    let interval = |from, to: Option<i64>, content: &str| (at(from), to.map(at), content.to_owned());
+    let expected = [(10, Some(20), "one"), (20, Some(30), "two"), (30, Some(40), "three"), (40, None, "three")];
+    assert_eq!(told, expected.map(|(from, to, content)| interval(from, to, content)));
     assert_eq!(store.revisions(id(1), &all()).await.unwrap()[0].2.access_count, 1, "history keeps what was counted");
     write(store, 50, vec![Op::Forget { id: id(1) }]).await;
     assert_eq!(store.revisions(id(1), &all()).await.unwrap(), []);
@@ -485,10 +491,10 @@ pub async fn reader_sees_only_its_scopes(store: &dyn GraphStore) {
         assert_eq!(walk.concepts.len(), if seen.is_empty() { 0 } else { seen.len() + 1 });
         let keys: Vec<ConceptKey> =
             ["Hub", "Only 1", "Only 2", "Only 3", "Only 4"].map(|label| concept(label).key).to_vec();
-        let concepts = store.concepts(&keys, &visibility).await.unwrap();
+        let concepts = store.concepts(&keys, None, &visibility).await.unwrap();
         assert_eq!(hub(&concepts), expected);
         assert_eq!(concepts.len(), walk.concepts.len());
-        let members = store.memories_of_concept(&concept("Hub").key, 10, &visibility).await.unwrap();
+        let members = store.memories_of_concept(&concept("Hub").key, 10, None, &visibility).await.unwrap();
         assert_eq!(sorted(members.into_iter().map(|(id, _)| id).collect()), seen);
 
         for (node, id) in every.iter().enumerate() {
@@ -524,12 +530,12 @@ pub async fn widened_memory_is_counted_where_it_is_now(store: &dyn GraphStore) {
     let again =
         [name(1, EdgeKind::About, "Topic", &Scope::Global), name(1, EdgeKind::Mentions, "Topic", &Scope::Global)];
     write(store, 3, again.concat()).await;
-    let uses = store.concepts(&[concept("Topic").key], &stranger).await.unwrap();
+    let uses = store.concepts(&[concept("Topic").key], None, &stranger).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Topic"), uses: 1, about: 1 }]);
-    assert_eq!(store.concepts(&[concept("Topic").key], &all()).await.unwrap(), uses);
+    assert_eq!(store.concepts(&[concept("Topic").key], None, &all()).await.unwrap(), uses);
     write(store, 4, vec![put(Memory { revision: 3, ..memory(1, &alice(), "draft") })]).await;
     assert_eq!(store.counts(&stranger).await.unwrap(), StoreCounts::default());
-    assert_eq!(store.concepts(&[concept("Topic").key], &stranger).await.unwrap(), []);
+    assert_eq!(store.concepts(&[concept("Topic").key], None, &stranger).await.unwrap(), []);
     assert_eq!(find(store, &["draft"], &stranger).await, []);
 }
 
@@ -948,17 +954,17 @@ pub async fn concept_counts_each_memory_once(store: &dyn GraphStore) {
     let key = concept("Topic").key;
     let keys = [ConceptKey("absent".to_owned()), key.clone()];
     assert_eq!(
-        store.concepts(&keys, &all()).await.unwrap(),
+        store.concepts(&keys, None, &all()).await.unwrap(),
         [ConceptUse { concept: concept("Topic"), uses: 3, about: 2 }]
     );
-    let members = store.memories_of_concept(&key, 10, &all()).await.unwrap();
+    let members = store.memories_of_concept(&key, 10, None, &all()).await.unwrap();
     assert_eq!(members[2], (id(1), EdgeKind::Mentions), "the subject comes first");
     assert_eq!(members.iter().filter(|(_, kind)| *kind == EdgeKind::About).count(), 2);
-    assert_eq!(store.memories_of_concept(&key, 2, &all()).await.unwrap(), members[..2]);
-    assert_eq!(store.memories_of_concept(&keys[0], 2, &all()).await.unwrap(), []);
+    assert_eq!(store.memories_of_concept(&key, 2, None, &all()).await.unwrap(), members[..2]);
+    assert_eq!(store.memories_of_concept(&keys[0], 2, None, &all()).await.unwrap(), []);
     for (change, forgotten, expected) in [(3, 3, Some((2, 1))), (4, 2, Some((1, 0))), (5, 1, None)] {
         write(store, change, vec![Op::Forget { id: id(forgotten) }]).await;
-        let uses = store.concepts(&keys, &all()).await.unwrap();
+        let uses = store.concepts(&keys, None, &all()).await.unwrap();
         assert_eq!(uses.first().map(|used| (used.uses, used.about)), expected);
     }
 }
@@ -974,7 +980,7 @@ pub async fn concept_that_nothing_names_any_longer_goes(store: &dyn GraphStore) 
     let mut ops = vec![Op::DropEdges { from: id(2).0, kinds: vec![EdgeKind::About] }];
     ops.extend(name(2, EdgeKind::Mentions, "Topic", &Scope::Global));
     write(store, 6, ops).await;
-    let uses = store.concepts(&[concept("Topic").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Topic").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Topic"), uses: 1, about: 0 }]);
 }
 
@@ -1021,7 +1027,7 @@ pub async fn dropped_edges_are_gone(store: &dyn GraphStore) {
     let left: BTreeSet<(Uuid, EdgeKind)> =
         store.edges_of(id(1).0, 10, &all()).await.unwrap().into_iter().map(|edge| (edge.from, edge.kind)).collect();
     assert_eq!(left, BTreeSet::from([(id(1).0, EdgeKind::Supplements), (id(2).0, EdgeKind::Causes)]));
-    let uses = store.concepts(&[concept("Old").key, concept("Gone").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Old").key, concept("Gone").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Old"), uses: 1, about: 1 }]);
 }
 
@@ -1156,7 +1162,7 @@ pub async fn forgetting_reaches_everything(store: &dyn GraphStore) {
     assert!(store.last_members(EdgeKind::SameSession, &["talk".to_owned()], &Scope::Global).await.unwrap().is_empty());
     assert!(store.last_members(EdgeKind::SameTask, &["work".to_owned()], &Scope::Global).await.unwrap().is_empty());
     assert_eq!(store.edges_of(id(1).0, 10, &all()).await.unwrap(), []);
-    let uses = store.concepts(&[concept("Zebra").key, concept("Zoo").key], &all()).await.unwrap();
+    let uses = store.concepts(&[concept("Zebra").key, concept("Zoo").key], None, &all()).await.unwrap();
     assert_eq!(uses, [ConceptUse { concept: concept("Zoo"), uses: 1, about: 0 }]);
     for (key, kept) in [("stored", false), ("told", false), ("keyed", false), ("unrelated", true), ("forget", true)] {
         assert_eq!(store.recorded("alice", key).await.unwrap().is_some(), kept, "the answer under {key}");
@@ -1279,9 +1285,9 @@ pub async fn repeated_changes_and_counters_agree(store: &dyn GraphStore) {
             assert_eq!((walk.nodes.len(), walk.total_memories), (page.len(), page.len()));
             assert_eq!((walk.edges.len(), walk.concepts.len()), (counts.edges, counts.concepts), "round {round}");
             for label in labels {
-                let members = store.memories_of_concept(&concept(label).key, 100, visibility).await.unwrap();
+                let members = store.memories_of_concept(&concept(label).key, 100, None, visibility).await.unwrap();
                 let about = members.iter().filter(|(_, kind)| *kind == EdgeKind::About).count();
-                let uses = store.concepts(&[concept(label).key], visibility).await.unwrap();
+                let uses = store.concepts(&[concept(label).key], None, visibility).await.unwrap();
                 let expected = (!members.is_empty()).then_some((members.len(), about));
                 let uses = uses.first().map(|used| (used.uses, used.about));
                 assert_eq!(uses, expected, "round {round}");
@@ -1306,5 +1312,203 @@ fn event(n: u64) -> Event {
         text: "hello".to_owned(),
         tool: None,
         status: None,
+        feedback: None,
     }
+}
+
+fn then(second: i64) -> AsOf {
+    AsOf { known: Some(at(second)), world: None }
+}
+
+fn known(second: i64) -> Filter {
+    Filter { as_of: then(second), ..Filter::default() }
+}
+
+pub async fn state_before_a_retirement_is_found_as_it_was(store: &dyn GraphStore) {
+    let kept = Memory { valid_to: Some(at(500)), ..memory(1, &Scope::Global, "lyon") };
+    write(store, 1, vec![put(kept.clone()), put(memory(2, &Scope::Global, "rome"))]).await;
+    write(store, 5, vec![Op::Touch { ids: vec![id(1)] }]).await;
+    write(
+        store,
+        10,
+        vec![
+            Op::Retire { id: id(1), status: Status::Superseded, valid_to: Some(at(7)) },
+            Op::Retire { id: id(2), status: Status::Archived, valid_to: None },
+        ],
+    )
+    .await;
+    for (second, expected) in [(0, vec![]), (1, vec![id(1)]), (9, vec![id(1), id(2)]), (10, vec![])] {
+        let found = store.recent(&known(second), 10, &all()).await.unwrap();
+        let mut found: Vec<MemoryId> = found.into_iter().map(|hit| hit.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "recent in second {second}");
+        let query = KeywordQuery { filter: known(second), ..question(&["lyon", "rome"], false) };
+        let mut found: Vec<MemoryId> =
+            store.keyword(&query, &all()).await.unwrap().into_iter().map(|hit| hit.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "keyword in second {second}");
+    }
+    let state = store.memories(&[id(1)], then(9), &all()).await.unwrap().pop().unwrap();
+    assert_eq!((state.status, state.valid_to, state.retired_at), (Status::Active, Some(at(500)), None));
+    let state = store.memories(&[id(1)], then(10), &all()).await.unwrap().pop().unwrap();
+    assert_eq!((state.status, state.valid_to, state.retired_at), (Status::Superseded, Some(at(7)), Some(at(10))));
+    let asked = Filter { include_superseded: true, ..known(10) };
+    assert_eq!(store.recent(&asked, 10, &all()).await.unwrap().len(), 1, "as now, when it is asked for");
+    // Both clocks: what one would have been told in second 9 of second 100.
+    let both = Filter { as_of: AsOf { world: Some(at(100)), known: Some(at(9)) }, ..Filter::default() };
+    assert_eq!(store.recent(&both, 10, &all()).await.unwrap().len(), 2, "its end was not known yet");
+}
+
+pub async fn replaced_text_is_found_by_its_own_words_and_no_longer_by_the_new(store: &dyn GraphStore) {
+    let text = |revision: u64, second: i64, content: &str, tag: &str| Memory {
+        revision,
+        recorded_at: at(second),
+        tags: vec![tag.to_owned()],
+        ..memory(1, &Scope::Global, content)
+    };
+    write(store, 10, vec![put(text(1, 10, "apple", "red"))]).await;
+    write(store, 20, vec![put(text(2, 20, "pear", "green"))]).await;
+    // Decay: another state of the same text.
+    let weaker = Memory { importance: 0.1, revision: 3, ..text(2, 20, "pear", "green") };
+    write(store, 30, vec![put(weaker)]).await;
+    let found = async |word: &str, filter: Filter| {
+        let query = KeywordQuery { filter, ..question(&[word], true) };
+        store.keyword(&query, &all()).await.unwrap().len()
+    };
+    for (second, apple, pear) in [(9, 0, 0), (10, 1, 0), (19, 1, 0), (20, 0, 1), (30, 0, 1)] {
+        assert_eq!(
+            (found("apple", known(second)).await, found("pear", known(second)).await),
+            (apple, pear),
+            "{second}"
+        );
+        let replaced = store.replaced_texts(&known(second), 10, &all()).await.unwrap();
+        assert_eq!(replaced.len(), apple, "in second {second}");
+    }
+    let red = |second| Filter { tags: vec!["red".to_owned()], ..known(second) };
+    assert_eq!((found("apple", red(15)).await, found("pear", red(25)).await), (1, 0));
+    assert_eq!(store.replaced_texts(&red(15), 10, &all()).await.unwrap()[0].content, "apple");
+    assert_eq!(store.replaced_texts(&known(15), 0, &all()).await.unwrap(), []);
+    assert_eq!(store.replaced_texts(&Filter::default(), 10, &all()).await.unwrap(), [], "only a look back has them");
+    write(store, 40, vec![Op::Forget { id: id(1) }]).await;
+    assert_eq!((found("apple", known(15)).await, found("pear", known(25)).await), (0, 0), "no words are left behind");
+    assert_eq!(store.replaced_texts(&known(15), 10, &all()).await.unwrap(), []);
+    // The row of a forgotten state may be used again; it must not answer for the old words.
+    write(store, 50, vec![put(Memory { recorded_at: at(50), ..memory(2, &Scope::Global, "plum") })]).await;
+    write(store, 60, vec![Op::Retire { id: id(2), status: Status::Archived, valid_to: None }]).await;
+    assert_eq!((found("apple", known(55)).await, found("plum", known(55)).await), (0, 1));
+}
+
+pub async fn edges_and_concepts_are_those_of_then(store: &dyn GraphStore) {
+    write_plain(store, 1..=3).await;
+    let key = concept("Old").key;
+    let names = |n: u64, kind, second| {
+        let named = Edge { recorded_at: at(second), ..edge(id(n).0, kind, concept("Old").id.0, &Scope::Global) };
+        vec![Op::PutConcept(concept("Old")), Op::PutEdge(named)]
+    };
+    let causes = |weight, second| {
+        let edge = edge(id(1).0, EdgeKind::Causes, id(3).0, &Scope::Global);
+        vec![Op::PutEdge(Edge { weight, recorded_at: at(second), ..edge })]
+    };
+    write(store, 10, names(1, EdgeKind::About, 10)).await;
+    write(store, 11, names(2, EdgeKind::Mentions, 11)).await;
+    write(store, 12, causes(1.0, 12)).await;
+    write(store, 20, vec![Op::DropEdges { from: id(1).0, kinds: vec![EdgeKind::About, EdgeKind::Causes] }]).await;
+    write(store, 21, causes(0.5, 21)).await;
+    write(store, 22, causes(0.25, 22)).await;
+    for (second, uses, about) in [(9, 0, 0), (10, 1, 1), (11, 2, 1), (19, 2, 1), (20, 1, 0)] {
+        let found = store.concepts(std::slice::from_ref(&key), Some(at(second)), &all()).await.unwrap();
+        assert_eq!(found.first().map_or((0, 0), |used| (used.uses, used.about)), (uses, about), "in second {second}");
+        let members = store.memories_of_concept(&key, 10, Some(at(second)), &all()).await.unwrap();
+        assert_eq!(members.len(), uses, "in second {second}");
+    }
+    let walk = async |second: i64, kinds: &[EdgeKind]| {
+        let query = NeighbourhoodQuery { filter: known(second), ..around(&[1], 1, kinds) };
+        store.neighbourhood(&query, &all()).await.unwrap()
+    };
+    let both = [(1, 0), (3, 1)];
+    for (second, expected, weight) in [
+        (11, &both[..1], None),
+        (12, &both[..], Some(1.0)),
+        (20, &both[..1], None),
+        (21, &both[..], Some(0.5)),
+        (22, &both[..], Some(0.25)),
+    ] {
+        let found = walk(second, &[EdgeKind::Causes]).await;
+        assert_eq!(reached(&found), numbered(expected), "in second {second}");
+        assert_eq!(found.edges.first().map(|edge| edge.weight), weight, "in second {second}");
+    }
+    let over = walk(15, &[EdgeKind::About, EdgeKind::Mentions]).await;
+    assert_eq!(reached(&over), numbered(&[(1, 0), (2, 1)]), "over the concept that it was about then");
+    assert_eq!(over.concepts.iter().map(|used| (used.uses, used.about)).collect::<Vec<_>>(), [(2, 1)]);
+    assert_eq!(reached(&walk(25, &[EdgeKind::About, EdgeKind::Mentions]).await), numbered(&[(1, 0)]));
+    write(store, 30, vec![Op::Forget { id: id(1) }, Op::Forget { id: id(2) }]).await;
+    assert_eq!(store.concepts(&[key], Some(at(15)), &all()).await.unwrap(), []);
+}
+
+pub async fn vote_replaces_the_same_principals_and_is_part_of_history(store: &dyn GraphStore) {
+    write(store, 1, vec![put(memory(1, &alice(), "x")), put(memory(2, &bob(), "y"))]).await;
+    let vote = |n: u64, principal: &str, useful: bool, confidence: f32| Op::Vote {
+        id: id(n),
+        principal: principal.to_owned(),
+        useful,
+        note: Some("seen".to_owned()),
+        confidence,
+    };
+    let (owner, other) = (reader("alice", &[]), reader("bob", &[]));
+    assert_eq!(store.vote_of(id(1), "alice", &owner).await.unwrap(), None);
+    write(store, 10, vec![vote(1, "alice", true, 0.9), vote(1, "carol", true, 0.95), vote(9, "alice", true, 1.0)])
+        .await;
+    write(store, 20, vec![vote(1, "alice", false, 0.5)]).await;
+    let voted = get(store, 1).await.unwrap();
+    assert_eq!((voted.useful, voted.not_useful, voted.confidence, voted.revision), (1, 1, 0.5, 1));
+    assert_eq!(store.vote_of(id(1), "alice", &owner).await.unwrap(), Some(false));
+    assert_eq!(store.vote_of(id(1), "carol", &all()).await.unwrap(), Some(true));
+    assert_eq!(store.vote_of(id(1), "alice", &other).await.unwrap(), None, "not to those who do not see the memory");
+    for (second, expected) in [(9, (0, 0, 0.8)), (10, (2, 0, 0.95)), (20, (1, 1, 0.5))] {
+        let state = store.memories(&[id(1)], then(second), &all()).await.unwrap().pop().unwrap();
+        assert_eq!((state.useful, state.not_useful, state.confidence), expected, "in second {second}");
+    }
+    assert_eq!(store.outbox(0, 100).await.unwrap(), [], "nothing of a vote is in the index");
+    write(store, 30, vec![Op::Forget { id: id(1) }]).await;
+    assert_eq!(store.vote_of(id(1), "alice", &all()).await.unwrap(), None);
+}
+
+pub async fn members_and_events_come_in_order_and_only_to_those_who_see_them(store: &dyn GraphStore) {
+    let member = |n: u64, scope: &Scope| Memory {
+        session_id: Some("s".to_owned()),
+        task_id: (n % 2 == 0).then(|| "t".to_owned()),
+        ..memory(n, scope, "x")
+    };
+    let scopes = [alice(), Scope::Global, bob(), alice()];
+    for (n, scope) in (1..).zip(&scopes) {
+        write(store, n, vec![put(member(n, scope))]).await;
+    }
+    write(store, 9, vec![Op::Retire { id: id(2), status: Status::Archived, valid_to: None }]).await;
+    let owner = reader("alice", &[]);
+    let members = async |kind, name: &str, limit, visibility: &Visibility| {
+        store.members(kind, name, limit, visibility).await.unwrap()
+    };
+    assert_eq!(members(EdgeKind::SameSession, "s", 10, &owner).await, [id(1), id(2), id(4)]);
+    assert_eq!(members(EdgeKind::SameSession, "s", 2, &owner).await, [id(2), id(4)], "the last ones, in order");
+    assert_eq!(members(EdgeKind::SameSession, "s", 10, &all()).await, [id(1), id(2), id(3), id(4)]);
+    assert_eq!(members(EdgeKind::SameTask, "t", 10, &owner).await, [id(2), id(4)]);
+    assert_eq!(members(EdgeKind::SameTask, "s", 10, &all()).await, []);
+    assert_eq!(members(EdgeKind::Causes, "s", 10, &all()).await, []);
+
+    let told = |n: u64, second: i64, scope: &Scope| Event { at: at(second), scope: scope.clone(), ..event(n) };
+    let ops = [told(1, 30, &alice()), told(2, 10, &alice()), told(3, 20, &bob())].map(Op::PutEvent);
+    write(store, 20, ops.to_vec()).await;
+    write(store, 21, vec![Op::PutEvent(Event { text: "changed".to_owned(), ..told(1, 30, &alice()) })]).await;
+    let named = |n: u64| event(n).id;
+    let numbers = |events: Vec<Event>| events.into_iter().map(|event| event.id.0.as_u128()).collect::<Vec<_>>();
+    assert_eq!(numbers(store.events_of_session("s", 10, &owner).await.unwrap()), [2, 1]);
+    assert_eq!(numbers(store.events_of_session("s", 1, &all()).await.unwrap()), [1], "the last ones");
+    assert_eq!(numbers(store.events_of_session("other", 10, &all()).await.unwrap()), []);
+    assert_eq!(numbers(store.events(&[named(3), named(1), named(9)], &owner).await.unwrap()), [1]);
+    assert_eq!(numbers(store.events(&[named(3), named(1)], &all()).await.unwrap()), [3, 1]);
+    assert_eq!(store.events(&[named(1)], &owner).await.unwrap()[0].text, "hello", "an event is never written over");
+    let from_event = Memory { provenance: vec![named(2).0], ..memory(7, &alice(), "z") };
+    write(store, 30, vec![put(from_event)]).await;
+    write(store, 31, vec![Op::Forget { id: id(7) }]).await;
+    assert_eq!(numbers(store.events_of_session("s", 10, &owner).await.unwrap()), [1], "it goes with what it became");
 }

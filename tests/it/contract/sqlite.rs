@@ -4,13 +4,13 @@ use std::{fs, path::Path};
 
 use recollect::{
     backends::sqlite::SqliteStore,
-    domain::{AsOf, ConceptKey, EdgeKind, IndexOp, Memory, NamedVector, Op, Scope, Visibility},
-    ports::{GraphStore, Journal, PortError, PortErrorKind},
+    domain::{AsOf, ConceptKey, EdgeKind, Filter, IndexOp, Memory, NamedVector, Op, Scope, Status, Visibility},
+    ports::{GraphStore, Journal, KeywordQuery, PortError, PortErrorKind},
 };
 use tempfile::TempDir;
 
 use super::{graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite};
-use crate::support::{change, id, memory};
+use crate::support::{at, change, id, memory};
 
 async fn open() -> Option<(SqliteStore, TempDir)> {
     let folder = tempfile::tempdir().unwrap();
@@ -51,6 +51,81 @@ async fn everything_is_there_after_a_restart() {
     drop(store);
     let store = SqliteStore::open(&path).await.unwrap();
     assert_eq!(store.page(None, 10, &all()).await.unwrap(), [kept]);
+}
+
+/// A file of the first format, with a memory that was updated once and one that was archived.
+fn file_of_the_first_format(path: &Path) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch(include_str!("../../../src/backends/sqlite/migrations/0001_start.sql")).unwrap();
+    connection.execute_batch("PRAGMA user_version = 1; PRAGMA application_id = 1919247215;").unwrap();
+    connection.execute("INSERT INTO scope (id, key) VALUES (3, 'private:alice')", []).unwrap();
+    let scope = Scope::Private("alice".to_owned());
+    let old =
+        Memory { valid_from: Some("2020-01-02T03:04:05.000678Z".parse().unwrap()), ..memory(10, &scope, "apple") };
+    let new = Memory { revision: 2, recorded_at: at(20), ..memory(10, &scope, "pear") };
+    let gone = Memory { status: Status::Archived, retired_at: Some(at(30)), ..memory(11, &scope, "plum") };
+    let micros = |second| at(second).as_microsecond();
+    for (rowid, memory, revised_at) in [(1, &new, micros(20)), (2, &gone, micros(11))] {
+        connection
+            .execute(
+                "INSERT INTO memory (rowid, id, scope, status, kind, type, language, tags, occurred_at, recorded_at,
+                    retired_at, revision, revised_at, content_hash, access_count, body)
+                 VALUES (?1, ?2, 3, ?3, 'semantic', 'fact', 'en', '[]', ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10)",
+                rusqlite::params![
+                    rowid,
+                    memory.id.0.as_bytes(),
+                    memory.status.name(),
+                    memory.occurred_at.as_microsecond(),
+                    memory.recorded_at.as_microsecond(),
+                    memory.retired_at.map(|time| time.as_microsecond()),
+                    memory.revision.cast_signed(),
+                    revised_at,
+                    memory.content_hash,
+                    serde_json::to_string(memory).unwrap(),
+                ],
+            )
+            .unwrap();
+        let terms = "INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's3')";
+        connection.execute(terms, rusqlite::params![rowid, memory.terms]).unwrap();
+    }
+    let revision =
+        "INSERT INTO memory_revision (memory, revision, believed_from, believed_to, body) VALUES (1, 1, ?1, ?2, ?3)";
+    let body = serde_json::to_string(&old).unwrap();
+    connection.execute(revision, rusqlite::params![micros(10), micros(20), body]).unwrap();
+}
+
+#[tokio::test]
+async fn history_of_the_first_format_is_found_by_its_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    file_of_the_first_format(&path);
+    let store = SqliteStore::open(&path).await.unwrap();
+    let found = async |word: &str, second: i64, world: Option<&str>| {
+        let as_of = AsOf { known: Some(at(second)), world: world.map(|world| world.parse().unwrap()) };
+        let filter = Filter { as_of, ..Filter::default() };
+        let query = KeywordQuery { terms: vec![word.to_owned()], all: true, filter, limit: 10 };
+        store.keyword(&query, &all()).await.unwrap().len()
+    };
+    for (word, second, expected) in [
+        ("apple", 9, 0),
+        ("apple", 10, 1),
+        ("apple", 20, 0),
+        ("pear", 15, 0),
+        ("pear", 20, 1),
+        ("plum", 29, 1),
+        ("plum", 30, 0),
+    ] {
+        assert_eq!(found(word, second, None).await, expected, "{word} in second {second}");
+    }
+    // Times came over to the microsecond.
+    assert_eq!(found("apple", 15, Some("2020-01-02T03:04:05.000677Z")).await, 0);
+    assert_eq!(found("apple", 15, Some("2020-01-02T03:04:05.000678Z")).await, 1);
+    let states = store.revisions(id(10), &all()).await.unwrap();
+    assert_eq!(states.iter().map(|(.., memory)| memory.content.as_str()).collect::<Vec<_>>(), ["apple", "pear"]);
+    store.apply(&[change(40, vec![Op::Forget { id: id(10) }])]).await.unwrap();
+    assert_eq!(found("apple", 15, None).await, 0);
+    drop(store);
+    SqliteStore::open(&path).await.unwrap();
 }
 
 #[tokio::test]

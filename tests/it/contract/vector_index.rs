@@ -161,9 +161,14 @@ async fn time_travel_sees_what_held_and_what_was_believed(index: &dyn VectorInde
         ("retired at that moment", known(210), &[2]),
         ("retired, but asked for", Filter { include_superseded: true, ..known(210) }, &[1, 2]),
         (
-            "both clocks",
+            "both clocks: what one would have been told then of that time",
             Filter { as_of: AsOf { world: Some(at(150)), known: Some(at(220)) }, ..Filter::default() },
-            &[],
+            &[1],
+        ),
+        (
+            "an end that the retirement set was not known before it",
+            Filter { as_of: AsOf { world: Some(at(205)), known: Some(at(209)) }, ..Filter::default() },
+            &[1],
         ),
     ];
     for (name, filter, expected) in cases {

@@ -71,7 +71,22 @@ async fn every_tool_has_flat_schemas_all_annotations_and_a_described_input() {
     let app = App::start().await;
     let tools = listed(&app.client("ann", &[], &[]).await).await;
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["memory_store", "memory_recall", "memory_associate", "memory_get", "memory_forget"]);
+    assert_eq!(
+        names,
+        [
+            "memory_store",
+            "memory_recall",
+            "memory_associate",
+            "memory_get",
+            "memory_update",
+            "memory_forget",
+            "memory_link",
+            "memory_feedback",
+            "memory_observe",
+            "memory_summarize",
+            "memory_explain"
+        ]
+    );
     for tool in &tools {
         let name = tool["name"].as_str().expect("a name");
         for side in ["inputSchema", "outputSchema"] {
@@ -96,6 +111,9 @@ async fn every_tool_has_flat_schemas_all_annotations_and_a_described_input() {
     assert_eq!(required("memory_associate"), Value::Null);
     assert_eq!(required("memory_get"), json!(["ids"]));
     assert_eq!(required("memory_forget"), json!(["ids"]));
+    assert_eq!(required("memory_feedback"), json!(["id", "useful"]));
+    assert_eq!(required("memory_observe"), json!(["event"]));
+    assert_eq!(required("memory_summarize"), Value::Null);
 }
 
 #[test]
@@ -214,7 +232,7 @@ async fn the_client_of_the_protocol_library_connects_lists_and_calls() {
     let client = ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("connected");
     let server = client.peer_info().expect("the server says who it is");
     assert!(server.instructions.as_deref().is_some_and(|text| text.contains("memory_recall")));
-    assert_eq!(client.list_all_tools().await.expect("tools").len(), 5);
+    assert_eq!(client.list_all_tools().await.expect("tools").len(), 11);
     let arguments = json!({"content": "The ferry leaves at seven."}).as_object().cloned().expect("an object");
     let mut call = CallToolRequestParams::new("memory_store");
     call.arguments = Some(arguments);

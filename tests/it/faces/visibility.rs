@@ -144,15 +144,53 @@ async fn associate_walks_through_nothing_of_others() {
 }
 
 #[tokio::test]
+async fn summaries_explanations_and_resources_show_nothing_of_others() {
+    let world = world().await;
+    for (viewer, client) in &world.clients {
+        for request in [json!({}), json!({"session_id": "s1"}), json!({"topic": "why was the Harbour Gate shut"})] {
+            let answer = client.ok("memory_summarize", request.clone()).await;
+            world.assert_clean(viewer, &request.to_string(), &answer);
+            let visible = world.stored.iter().filter(|stored| sees(viewer, stored)).count();
+            assert_eq!(answer["considered"], json!(visible), "{viewer}: {request}");
+        }
+        let ended = client.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1"})).await;
+        let summary = client.ok("memory_get", json!({"ids": [ended["memories"][0]["id"]]})).await;
+        world.assert_clean(viewer, "session_ended", &summary);
+        let mut uris = vec!["session://s1/brief".to_owned()];
+        for stored in world.stored.iter().filter(|stored| sees(viewer, stored)) {
+            let request = json!({"id": stored.id, "query": "Harbour Gate"});
+            world.assert_clean(viewer, "explain", &client.ok("memory_explain", request).await);
+            uris.push(format!("memory://{}", stored.id));
+            uris.push(format!("memory://{}/trace", stored.id));
+        }
+        for uri in uris {
+            let answer = client.rpc("resources/read", json!({"uri": uri})).await;
+            assert!(answer["result"].is_object(), "{viewer}, {uri}: {answer}");
+            world.assert_clean(viewer, &uri, &answer);
+        }
+        world.assert_clean(viewer, "resources/list", &client.rpc("resources/list", json!({})).await);
+    }
+}
+
+#[tokio::test]
 async fn ids_of_others_are_answered_as_unknown_ones_byte_for_byte() {
     let world = world().await;
     let before = world.app.counts().await;
     for (viewer, client) in &world.clients {
+        let mine = format!("mark_{viewer}_private");
+        let own = &world.stored.iter().find(|stored| stored.mark == mine).expect("stored").id;
         for stored in &world.stored {
             for (tool, request) in [
                 ("memory_get", json!({"ids": [stored.id]})),
                 ("memory_associate", json!({"ids": [stored.id]})),
                 ("memory_forget", json!({"ids": [stored.id]})),
+                ("memory_update", json!({"id": stored.id, "tags": ["x"]})),
+                ("memory_feedback", json!({"id": stored.id, "useful": false})),
+                ("memory_link", json!({"from": stored.id, "to": own, "edge": "CAUSES"})),
+                ("memory_link", json!({"from": own, "to": stored.id, "edge": "CAUSES"})),
+                ("memory_explain", json!({"id": stored.id, "query": "Harbour Gate"})),
+                ("memory_get", json!({"ids": [stored.id], "known_at": "2027-01-01"})),
+                ("memory_associate", json!({"ids": [stored.id], "known_at": "2027-01-01"})),
                 ("memory_forget", json!({"ids": [stored.id], "strategy": "archive"})),
                 ("memory_store", json!({"content": "x", "causes": [stored.id]})),
                 ("memory_store", json!({"content": "x", "caused_by": [stored.id]})),

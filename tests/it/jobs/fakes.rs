@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use recollect::{
     backends::exact::ExactIndex,
     domain::{
-        AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Filter, IndexOp, Kind, Language, Memory, MemoryId, MemoryType,
-        NamedVector, Payload, Point, Scope, Source, Status, Visibility,
+        AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Kind, Language, Memory, MemoryId,
+        MemoryType, NamedVector, Payload, Point, Scope, Source, Status, Visibility,
     },
     jobs::Revector,
     ports::{
@@ -136,16 +136,37 @@ impl GraphStore for FakeGraph {
     async fn edges_of(&self, _: Uuid, _: usize, _: &Visibility) -> Result<Vec<Edge>, PortError> {
         denied("edges_of")
     }
-    async fn concepts(&self, _: &[ConceptKey], _: &Visibility) -> Result<Vec<ConceptUse>, PortError> {
+    async fn concepts(
+        &self,
+        _: &[ConceptKey],
+        _: Option<Timestamp>,
+        _: &Visibility,
+    ) -> Result<Vec<ConceptUse>, PortError> {
         denied("concepts")
     }
     async fn memories_of_concept(
         &self,
         _: &ConceptKey,
         _: usize,
+        _: Option<Timestamp>,
         _: &Visibility,
     ) -> Result<Vec<(MemoryId, EdgeKind)>, PortError> {
         denied("memories_of_concept")
+    }
+    async fn replaced_texts(&self, _: &Filter, _: usize, _: &Visibility) -> Result<Vec<Memory>, PortError> {
+        denied("replaced_texts")
+    }
+    async fn members(&self, _: EdgeKind, _: &str, _: usize, _: &Visibility) -> Result<Vec<MemoryId>, PortError> {
+        denied("members")
+    }
+    async fn events(&self, _: &[EventId], _: &Visibility) -> Result<Vec<Event>, PortError> {
+        denied("events")
+    }
+    async fn events_of_session(&self, _: &str, _: usize, _: &Visibility) -> Result<Vec<Event>, PortError> {
+        denied("events_of_session")
+    }
+    async fn vote_of(&self, _: MemoryId, _: &str, _: &Visibility) -> Result<Option<bool>, PortError> {
+        denied("vote_of")
     }
     async fn ping(&self) -> Result<(), PortError> {
         denied("ping")

@@ -26,6 +26,9 @@ const CONFIG: &str = r#"
 max_body_bytes = 3000000
 allowed_hosts = ["memory.example.org"]
 allowed_origins = ["https://console.example.org"]
+# Tests run side by side on few cores; what is late there is not what they are about.
+[read]
+deadline_ms = 20000
 [[models.embedders]]
 name = "hashing"
 kind = "hashing"
@@ -86,8 +89,17 @@ impl App {
 
     /// A client for a new principal that reads, writes and forgets, and holds `more`.
     pub async fn client(&self, principal: &str, groups: &[&str], more: &[Right]) -> Client {
-        let groups: BTreeSet<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         let rights = [Right::MemoryRead, Right::MemoryWrite, Right::MemoryForget].iter().chain(more).copied().collect();
+        self.client_with(principal, groups, rights).await
+    }
+
+    /// A client for a new principal that only reads.
+    pub async fn reader(&self, principal: &str, groups: &[&str]) -> Client {
+        self.client_with(principal, groups, [Right::MemoryRead].into()).await
+    }
+
+    async fn client_with(&self, principal: &str, groups: &[&str], rights: BTreeSet<Right>) -> Client {
+        let groups: BTreeSet<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         let clock = self.service.clock();
         let (token, secret) =
             auth::mint(principal, PrincipalKind::Human, groups, rights, clock.now(), clock.next_id()).expect("minted");
