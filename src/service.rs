@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tracing::Instrument;
 
 use crate::{
-    domain::{Caller, Right},
+    domain::{Caller, Right, Visibility},
     error::Error,
     jobs::{self, DoctorReport, Drain, Revector, Uses},
     ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
@@ -19,6 +19,7 @@ use crate::{
         GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
         TraceReply, TraceRequest,
     },
+    telemetry,
     write::{
         self, FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Imported, LinkReply, LinkRequest,
         ObserveReply, ObserveRequest, StoreReply, StoreRequest, UpdateRequest, Vectors, WriteContext, WriteSettings,
@@ -249,6 +250,13 @@ impl Service {
         self.uses.clone()
     }
 
+    /// Brings the gauges of the stores up to date.
+    pub async fn gauge(&self) -> Result<(), Error> {
+        let counts = self.parts.graph.counts(&Visibility::system("gauges of the stores")).await?;
+        telemetry::gauge_stores(counts.memories, counts.edges, counts.concepts, counts.outbox);
+        Ok(())
+    }
+
     /// The store of bearer tokens.
     pub fn tokens(&self) -> &dyn TokenStore {
         &*self.parts.tokens
@@ -279,15 +287,45 @@ impl Revector for Service {
 
 /// Runs a use case in its span and counts its time and result.
 async fn measured<T>(use_case: &'static str, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let started = Instant::now();
-    let answer = work.instrument(tracing::info_span!("use_case", name = use_case)).await;
-    let outcome = answer.as_ref().map_or_else(|error| error.code.name(), |_| "OK");
-    metrics::histogram!(crate::telemetry::USE_CASE_SECONDS, "use_case" => use_case, "outcome" => outcome)
-        .record(started.elapsed().as_secs_f64());
-    if let Err(error) = &answer
-        && let Some(source) = &error.source
-    {
-        tracing::error!(use_case, code = %error.code, error = source as &dyn std::error::Error, "{use_case} failed");
+    let measured = async {
+        let started = Instant::now();
+        let answer = work.await;
+        let took = started.elapsed().as_secs_f64();
+        let outcome = answer.as_ref().map_or_else(|error| error.code.name(), |_| "OK");
+        metrics::histogram!(telemetry::USE_CASE_SECONDS, "use_case" => use_case, "outcome" => outcome).record(took);
+        tracing::debug!(outcome, took_ms = took * 1000.0, "{use_case} ended with {outcome}");
+        if let Err(error) = &answer
+            && let Some(source) = &error.source
+        {
+            tracing::error!(code = %error.code, error = source as &dyn std::error::Error, "{use_case} failed");
+        }
+        answer
+    };
+    measured.instrument(span(use_case)).await
+}
+
+/// A span with the name of the use case. Names of spans are constants, so each use case has its line here.
+fn span(use_case: &str) -> tracing::Span {
+    macro_rules! named {
+        ($($name:literal)*) => {
+            match use_case {
+                $($name => tracing::info_span!($name),)*
+                other => tracing::info_span!("use_case", name = other),
+            }
+        };
     }
-    answer
+    named!("store" "update" "forget" "link" "feedback" "observe" "import" "recall" "associate" "get" "summarize" "explain" "trace" "brief" "status" "doctor" "reindex")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_use_case_has_a_span_of_its_name() {
+        let source = include_str!("service.rs");
+        let (code, table) = source.split_once("named!(\"").expect("the table of spans");
+        let table = table.split(')').next().unwrap_or_default();
+        for used in code.split("measured(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next()) {
+            assert!(table.contains(&format!("{used}\"")), "{used} has no line in `span`");
+        }
+    }
 }

@@ -66,12 +66,20 @@ pub(super) async fn mcp(ctx: Context, args: McpArgs) -> anyhow::Result<()> {
         let token = args.token.context("--url needs --token (or RECOLLECT_TOKEN)")?;
         return Ok(mcp::bridge(&url, &token).await?);
     }
+    let dir = &ctx.config.data.dir;
+    if let Some(holder) = wire::holder(dir)? {
+        let held = holder.in_use(dir);
+        return Err(match holder.url {
+            Some(url) => anyhow::anyhow!("{held}; or go through it: recollect mcp --url {url} --token TOKEN"),
+            None => held,
+        });
+    }
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let caller = match args.token {
         None => wire::operator(),
         Some(token) => auth::authenticate(opened.service.tokens(), &token).await?.context("--token: unknown token")?,
     };
-    mcp::stdio(opened.service.clone(), caller).await?;
+    mcp::stdio(opened.service.clone(), caller, ctx.config.server.mcp).await?;
     opened.close().await
 }
 

@@ -11,7 +11,7 @@ use figment::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{models::EmbedderEntry, read::ReadSettings, write::WriteSettings};
+use crate::{mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, telemetry::Log, write::WriteSettings};
 
 /// The defaults, as a documented file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -64,6 +64,17 @@ pub struct Server {
     pub allowed_origins: Vec<String>,
     pub max_body_bytes: usize,
     pub shutdown_secs: u64,
+    pub mcp: McpSettings,
+    pub oauth: OAuth,
+}
+
+/// See `[server.oauth]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct OAuth {
+    pub authorization_servers: Vec<String>,
+    pub resource: String,
 }
 
 /// See `[data]` in `config.default.toml`.
@@ -106,25 +117,6 @@ pub struct Models {
     pub embedders: Vec<EmbedderEntry>,
 }
 
-/// See `[log]` in `config.default.toml`.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
-pub struct Log {
-    pub level: String,
-    pub format: LogFormat,
-}
-
-/// How log lines look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One object a line.
-    Json,
-}
-
 impl Config {
     /// The defaults, then `file`, then the environment.
     #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
@@ -162,8 +154,29 @@ impl Config {
         if self.models.batch == 0 {
             return wrong("models.batch", "must be at least 1");
         }
+        let oauth = &self.server.oauth;
+        for server in &oauth.authorization_servers {
+            if !is_address(server) {
+                return wrong("server.oauth.authorization_servers", "each must be an https:// or http:// address");
+            }
+        }
+        if !oauth.authorization_servers.is_empty() && !is_address(&oauth.resource) {
+            let what = "with authorization_servers, the address of /mcp as clients reach it is needed";
+            return wrong("server.oauth.resource", what);
+        }
+        self.log.check().map_err(|error| ConfigError::Key(error.to_string()))?;
         self.write.check().and_then(|()| self.read.check()).map_err(ConfigError::Key)
     }
+}
+
+/// An address that clients can be sent to: a scheme, a host, and nothing after a path.
+fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with('/')
+            && rest.bytes().all(|b| b.is_ascii_graphic() && !b"\"\\#?<>".contains(&b))
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
@@ -201,6 +214,10 @@ mod tests {
             ("[reed]\nx = 1", "reed"),
             ("[write]\nsupplements_from = 2.0", "write.supplements"),
             ("[log]\nformat = \"xml\"", "log.format"),
+            ("[log]\nlevel = \"recollect=loud\"", "log.level"),
+            ("[server.mcp]\nmax_protocol_version = \"2027-01-01\"", "server.mcp.max_protocol_version"),
+            ("[server.oauth]\nauthorization_servers = [\"login\"]", "server.oauth.authorization_servers"),
+            ("[server.oauth]\nauthorization_servers = [\"https://login.example.org\"]", "server.oauth.resource"),
         ] {
             let file = dir.path().join("c.toml");
             std::fs::write(&file, text).expect("file written");

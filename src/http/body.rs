@@ -6,15 +6,19 @@
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Request, State},
-    http::{Method, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use rmcp::model::ClientJsonRpcMessage;
 use serde_json::{Value, json};
 
-use super::{AppState, failure::Failure};
-use crate::error::ErrorCode;
+use super::{AppState, failure::Failure, trace};
+use crate::{error::ErrorCode, telemetry};
+
+/// Where a request names its version of the protocol, and the code of JSON-RPC for headers that disagree with the body.
+const VERSION: &str = "mcp-protocol-version";
+const HEADER_MISMATCH: i32 = -32020;
 
 /// Longest refusal of rmcp that is handed on, in bytes.
 const REFUSAL_BYTES: usize = 1024;
@@ -48,23 +52,30 @@ async fn read(request: Request, limit: usize) -> Result<Request, Response> {
         }
         Failure::new(ErrorCode::BadUserInput, "body: broke off").into_response()
     })?;
-    check_message(&bytes)?;
+    check_message(&parts.headers, &bytes)?;
     Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
 /// JSON that is too deep, or that holds what is no text (lone surrogates) or no number (NaN), is a parse error.
-fn check_message(bytes: &Bytes) -> Result<(), Response> {
+fn check_message(headers: &HeaderMap, bytes: &Bytes) -> Result<(), Response> {
+    // rmcp looks at the first alone; what stands in between may look at another.
+    let ambiguous = headers.get_all(VERSION).iter().nth(1).is_some();
+    if !ambiguous && serde_json::from_slice::<ClientJsonRpcMessage>(bytes).is_ok() {
+        return Ok(());
+    }
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| refuse(-32700, format!("parse error: {error}"), Value::Null))?;
     let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
-    match serde_json::from_value::<ClientJsonRpcMessage>(value) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(refuse(-32600, "invalid request: not one JSON-RPC 2.0 message".to_owned(), id)),
-    }
+    Err(if ambiguous {
+        refuse(HEADER_MISMATCH, "header mismatch: more than one MCP-Protocol-Version".to_owned(), id)
+    } else {
+        refuse(-32600, "invalid request: not one JSON-RPC 2.0 message".to_owned(), id)
+    })
 }
 
 fn refuse(code: i32, message: String, id: Value) -> Response {
-    let data = json!({"code": ErrorCode::BadUserInput.name(), "retryable": false});
+    telemetry::count_error("http", ErrorCode::BadUserInput.name());
+    let data = json!({"code": ErrorCode::BadUserInput.name(), "retryable": false, "trace_id": trace::id()});
     let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}});
     (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
 }

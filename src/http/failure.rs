@@ -8,7 +8,11 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::error::{Error, ErrorCode};
+use super::trace;
+use crate::{
+    error::{Error, ErrorCode},
+    telemetry,
+};
 
 /// An error on its way out.
 #[derive(Debug)]
@@ -41,8 +45,9 @@ impl From<Error> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = json!({"error": {
-            "code": self.code.name(), "message": self.message, "retryable": self.code.retryable()}});
+        telemetry::count_error("http", self.code.name());
+        let body = json!({"error": {"code": self.code.name(), "message": self.message,
+            "retryable": self.code.retryable(), "trace_id": trace::id()}});
         let mut response = (self.status, Json(body)).into_response();
         if self.code == ErrorCode::Unauthenticated {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -1,13 +1,14 @@
 //! The HTTP face: routes, and what every request passes on its way to one.
 //!
-//! Outermost first: request id, log line and time, panics, host and origin (`guard`), then for `/mcp` the bearer token
-//! (`bearer`) and the body (`body`). Every error leaves as JSON with a code (`failure`). To add a route: a line in
+//! Outermost first: request id, log line and time (`trace`), panics, host and origin (`guard`), then for `/mcp` the bearer
+//! token (`bearer`) and the body (`body`). Every error leaves as JSON with a code (`failure`). To add a route: a line in
 //! [`router`]; one that shows data goes below `bearer::require`.
 
 mod bearer;
 mod body;
 mod failure;
 mod guard;
+mod oauth;
 mod pages;
 mod trace;
 
@@ -16,7 +17,7 @@ use std::{future::IntoFuture, io, net::SocketAddr, sync::Arc, time::Duration};
 use axum::{
     Router,
     http::{HeaderName, Method, header},
-    middleware::{from_fn, from_fn_with_state},
+    middleware::from_fn_with_state,
     routing::get,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -25,12 +26,12 @@ use tokio_util::sync::CancellationToken;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     cors::{AllowOrigin, CorsLayer},
-    request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
 };
 
 use crate::{config, mcp, service::Service};
 use failure::Failure;
 use guard::Guard;
+use oauth::Metadata;
 
 /// What the routes need. Cheap to clone.
 #[derive(Clone)]
@@ -38,27 +39,31 @@ pub struct AppState {
     service: Arc<Service>,
     metrics: PrometheusHandle,
     guard: Arc<Guard>,
+    oauth: Option<Arc<Metadata>>,
     max_body_bytes: usize,
+    mcp: mcp::McpSettings,
 }
 
 impl AppState {
     /// A state for a server that listens on `address`.
     pub fn new(service: Arc<Service>, config: &config::Server, address: SocketAddr, metrics: PrometheusHandle) -> Self {
         let guard = Arc::new(Guard::new(address, &config.allowed_hosts, &config.allowed_origins));
-        Self { service, metrics, guard, max_body_bytes: config.max_body_bytes }
+        let oauth = Metadata::new(&config.oauth).map(Arc::new);
+        Self { service, metrics, guard, oauth, max_body_bytes: config.max_body_bytes, mcp: config.mcp }
     }
 }
 
 /// All routes.
 pub fn router(state: AppState) -> Router {
-    let ids = state.service.clone();
     let mcp = Router::new()
-        .route_service("/mcp", mcp::http(state.service.clone(), state.max_body_bytes))
+        .route_service("/mcp", mcp::http(state.service.clone(), state.max_body_bytes, state.mcp))
         .layer(from_fn_with_state(state.clone(), body::check))
         .layer(from_fn_with_state(state.clone(), bearer::require));
     let checked = Router::new()
         .route("/", get(pages::front))
         .route("/metrics", get(pages::metrics))
+        .route("/.well-known/oauth-protected-resource", get(oauth::metadata))
+        .route("/.well-known/oauth-protected-resource/mcp", get(oauth::metadata))
         .merge(mcp)
         .layer(cors(&state.guard))
         .layer(from_fn_with_state(state.clone(), guard::check));
@@ -70,9 +75,7 @@ pub fn router(state: AppState) -> Router {
         .fallback(failure::no_such_page)
         .method_not_allowed_fallback(failure::wrong_method)
         .layer(CatchPanicLayer::custom(|_| Failure::internal().into()))
-        .layer(from_fn(trace::request))
-        .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(SetRequestIdLayer::x_request_id(trace::RequestIds(ids)))
+        .layer(from_fn_with_state(state.clone(), trace::request))
         .with_state(state)
 }
 
@@ -107,7 +110,7 @@ fn cors(guard: &Arc<Guard>) -> CorsLayer {
             HeaderName::from_static("mcp-protocol-version"),
             HeaderName::from_static("mcp-method"),
             HeaderName::from_static("mcp-name"),
-            HeaderName::from_static("x-request-id"),
+            trace::REQUEST_ID,
         ])
-        .expose_headers([HeaderName::from_static("x-request-id")])
+        .expose_headers([trace::REQUEST_ID, header::WWW_AUTHENTICATE])
 }

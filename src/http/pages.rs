@@ -41,5 +41,9 @@ pub(super) async fn ready(State(state): State<AppState>) -> (StatusCode, Json<Va
 
 /// Everything measured so far, as Prometheus reads it.
 pub(super) async fn metrics(State(state): State<AppState>) -> ([(HeaderName, &'static str); 1], String) {
+    if let Err(error) = state.service.gauge().await {
+        // Whoever watches still needs the other figures, most of all while a store is down.
+        tracing::warn!(code = %error.code, "the stores could not be counted; their gauges are as they were");
+    }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

@@ -1,15 +1,17 @@
 //! The face for agents: the Model Context Protocol, over HTTP (stateless) and over stdio.
 //!
 //! `tools` is the one table of what there is; `schema` gives each tool its flat schemas, `lenient` forgives the form of
-//! arguments, `server` translates between the protocol and the façade. Nothing is decided here. To add a tool: a row in
-//! `tools`.
+//! arguments, `server` translates between the protocol and the façade, `call` surrounds each call. `bridge` hands messages
+//! on to a running service. Nothing is decided here. To add a tool: a row in `tools`.
 
 mod bridge;
+mod call;
 mod lenient;
 mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod settings;
 mod tools;
 
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use rmcp::{
 use crate::{domain::Caller, service::Service};
 pub use bridge::{BridgeError, bridge};
 use server::{CallerOf, Server};
+pub use settings::{McpSettings, Version};
 pub use tools::tool_listing;
 
 /// MCP as an HTTP service: no sessions, JSON answers, any instance can answer any request. The [`Caller`] is expected among
@@ -34,13 +37,14 @@ pub use tools::tool_listing;
 pub fn http(
     service: Arc<Service>,
     max_body_bytes: usize,
+    settings: McpSettings,
 ) -> StreamableHttpService<impl rmcp::ServerHandler, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(max_body_bytes)
         .disable_allowed_hosts();
-    let server = Server::new(service, CallerOf::Request);
+    let server = Server::new(service, CallerOf::Request, settings);
     StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
 
@@ -56,12 +60,9 @@ pub enum StdioError {
 }
 
 /// Serves `caller` on standard input and output until the input ends.
-pub async fn stdio(service: Arc<Service>, caller: Caller) -> Result<(), StdioError> {
-    serve_streams(Server::new(service, CallerOf::Connection(Arc::new(caller)))).await
-}
-
-async fn serve_streams(handler: impl rmcp::ServerHandler) -> Result<(), StdioError> {
-    let running = match handler.serve(standard_streams()).await {
+pub async fn stdio(service: Arc<Service>, caller: Caller, settings: McpSettings) -> Result<(), StdioError> {
+    let server = Server::new(service, CallerOf::Connection(Arc::new(caller)), settings);
+    let running = match server.serve(standard_streams()).await {
         Ok(running) => running,
         // A client that leaves before it says anything is no fault.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -1,25 +1,25 @@
 //! Between the protocol and the façade: who calls, which tool, and what an error looks like to a model.
 
-use std::{collections::BTreeSet, convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
-use futures::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
         ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
-        ServerConfig, Tool,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
+        Tool,
     },
     service::RequestContext,
 };
 
-use super::{prompts, resources, tools};
+use super::{McpSettings, call, prompts, resources, tools};
 use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
     service::Service,
+    telemetry,
 };
 
 /// What an agent should know before it sees the tools.
@@ -33,8 +33,6 @@ const INSTRUCTIONS: &str = "Long-term memory that outlives this conversation. Be
 /// Longest error text for a model, in characters; what was given may be quoted in it.
 const MESSAGE_CHARS: usize = 500;
 
-/// Time between two signs of life to a client that asked for them.
-const BEAT: Duration = Duration::from_secs(1);
 /// Memories that completions are looked for in, and completions at most.
 const COMPLETED_FROM: i64 = 100;
 const COMPLETIONS: usize = 20;
@@ -53,11 +51,12 @@ pub(super) enum CallerOf {
 pub(super) struct Server {
     service: Arc<Service>,
     caller: CallerOf,
+    settings: McpSettings,
 }
 
 impl Server {
-    pub(super) fn new(service: Arc<Service>, caller: CallerOf) -> Self {
-        Self { service, caller }
+    pub(super) fn new(service: Arc<Service>, caller: CallerOf, settings: McpSettings) -> Self {
+        Self { service, caller, settings }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
@@ -86,6 +85,10 @@ impl ServerHandler for Server {
         about()
     }
 
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.settings.versions()
+    }
+
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
@@ -104,19 +107,13 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        let Some(call) = tools::call(&self.service, &caller, &request.name, request.arguments.unwrap_or_default())
-        else {
+        let Some(tool) = self.get_tool(&request.name) else {
+            call::unknown_tool();
             return Err(ErrorData::invalid_params(unknown_tool(), None));
         };
-        // rmcp runs each request in a task of its own; a panic there would leave the client without an answer.
-        let call = AssertUnwindSafe(call).catch_unwind();
-        let answer = tokio::select! {
-            answer = call => answer.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "internal fault"))),
-            // Dropping a call stops it; a write that has begun is carried to its end.
-            () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
-            never = beat(&context) => match never {},
-        };
-        Ok(result(answer).into())
+        let work = tools::call(&self.service, &caller, &request.name, request.arguments.unwrap_or_default())
+            .expect("every listed tool can be called");
+        Ok(call::run(&tool, &context, work).await.into())
     }
 
     async fn list_resources(
@@ -125,7 +122,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let caller = self.caller(&context)?;
-        Ok(ListResourcesResult::with_all_items(resources::list(&self.service, &caller).await?))
+        let listed = call::traced(&context, resources::list(&self.service, &caller)).await?;
+        Ok(ListResourcesResult::with_all_items(listed))
     }
 
     async fn list_resource_templates(
@@ -142,7 +140,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        Ok(resources::read(&self.service, &caller, &request.uri).await?.into())
+        Ok(call::traced(&context, resources::read(&self.service, &caller, &request.uri)).await?.into())
     }
 
     async fn list_prompts(
@@ -160,7 +158,8 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let caller = self.caller(&context)?;
         let arguments = request.arguments.unwrap_or_default();
-        Ok(prompts::get(&self.service, &caller, &request.name, &arguments).await?.into())
+        let prompt = prompts::get(&self.service, &caller, &request.name, &arguments);
+        Ok(call::traced(&context, prompt).await?.into())
     }
 
     /// Ids and sessions of the latest memories that begin with what was typed.
@@ -176,7 +175,7 @@ impl ServerHandler for Server {
             Reference::Prompt(_) if request.argument.name == "session_id" => true,
             _ => return Ok(CompleteResult::default()),
         };
-        let latest = resources::latest(&self.service, &caller, COMPLETED_FROM).await;
+        let latest = call::traced(&context, resources::latest(&self.service, &caller, COMPLETED_FROM)).await;
         let latest = latest.map_err(|error| protocol_error(&error))?;
         let names = latest.into_iter().filter_map(|item| if sessions { item.session_id } else { Some(item.id) });
         let mut seen = BTreeSet::new();
@@ -192,9 +191,11 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(malformed(&request.method))
+        // From 2026-07-28 on there is no handshake.
+        let gone = context.meta.protocol_version().is_some_and(|version| !version.has_initialize());
+        Err(malformed(if gone && request.method == "initialize" { "" } else { &request.method }))
     }
 }
 
@@ -203,7 +204,7 @@ fn unknown_tool() -> String {
     format!("unknown tool, expected one of {}", names.join(", "))
 }
 
-pub(super) fn malformed(method: &str) -> ErrorData {
+fn malformed(method: &str) -> ErrorData {
     match method {
         "tools/call" => ErrorData::invalid_params("params: expected a name and an object of arguments", None),
         "resources/read" => ErrorData::invalid_params("params: expected a uri", None),
@@ -218,34 +219,17 @@ pub(super) fn malformed(method: &str) -> ErrorData {
     }
 }
 
-fn result(answer: Result<String, Error>) -> CallToolResult {
-    match answer {
-        Ok(json) => {
-            let mut result = CallToolResult::success(Vec::new());
-            result.structured_content = serde_json::from_str(&json).ok();
-            result.content.push(ContentBlock::text(json));
-            result
-        }
-        // Structured content must have the shape of the output schema, so an error has none.
-        Err(error) => failure(&error),
-    }
-}
-
-/// Signs of life for a client that gave a progress token: one at once and one a second. How much is left is not known.
-async fn beat(context: &RequestContext<RoleServer>) -> Infallible {
-    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
-    let mut beats = tokio::time::interval(BEAT);
-    let mut progress = 0.0;
-    loop {
-        beats.tick().await;
-        // A client that no longer listens will not hear the answer either.
-        let _ = context.peer.notify_progress(ProgressNotificationParam::new(token.clone(), progress)).await;
-        progress += 1.0;
-    }
+/// An answer as text, and as what the output schema describes.
+pub(super) fn success(json: String) -> CallToolResult {
+    let mut result = CallToolResult::success(Vec::new());
+    result.structured_content = serde_json::from_str(&json).ok();
+    result.content.push(ContentBlock::text(json));
+    result
 }
 
 /// A business failure where the protocol has no result to carry it: in resources, prompts and completions.
 pub(super) fn protocol_error(error: &Error) -> ErrorData {
+    telemetry::count_error("mcp", error.code.name());
     let text = format!("{}: {}", error.code, error.message.chars().take(MESSAGE_CHARS).collect::<String>());
     let data = Some(serde_json::json!({"code": error.code.name(), "retryable": error.code.retryable()}));
     match error.code {
@@ -264,7 +248,7 @@ pub(super) fn protocol_error(error: &Error) -> ErrorData {
     }
 }
 
-/// `CODE: what. What to do.`
+/// `CODE: what. What to do.` Structured content must have the shape of the output schema, so an error has none.
 pub(super) fn failure(error: &Error) -> CallToolResult {
     let what: String = error.message.chars().take(MESSAGE_CHARS).collect();
     // A message about a field starts with the field's name, which has no capital.

@@ -122,7 +122,7 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
         cursor: more.then(|| cursor.after(items.len())),
         items,
         degraded,
-        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        took_ms: started.elapsed().as_micros() as f64 / 1000.0,
     })
 }
 

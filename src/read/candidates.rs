@@ -9,6 +9,7 @@ use crate::{
     domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility},
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
+    telemetry::timed,
     text::{self, Labels},
     write::{passage, window_space},
 };
@@ -84,10 +85,10 @@ pub(super) async fn candidates<'a>(
         if !arms.semantic {
             return Ok((Vec::new(), Vec::new()));
         }
-        let mut queries = query_vectors(ctx, query).await?;
+        let mut queries = timed("embed", query_vectors(ctx, query)).await?;
         let last = last_of_several_lines(query).filter(|_| arms.ask);
         let (mut hits, asks, replaced) = tokio::try_join!(
-            search(ctx, &queries, filter, limit, visibility),
+            timed("vector", search(ctx, &queries, filter, limit, visibility)),
             asks(&queries, last),
             replaced(ctx, &queries, filter, visibility)
         )?;
@@ -107,18 +108,22 @@ pub(super) async fn candidates<'a>(
             return Ok(Vec::new());
         }
         let query = KeywordQuery { terms: terms.clone(), all: false, filter: filter.clone(), limit };
-        ctx.graph.keyword(&query, visibility).await
+        timed("keyword", ctx.graph.keyword(&query, visibility)).await
     };
     let concepts = async {
         let total = ctx.graph.total_memories(visibility).await?;
-        let named = if arms.concepts { named(ctx, query, total, filter, visibility).await? } else { Vec::new() };
+        let named = if arms.concepts {
+            timed("concepts", named(ctx, query, total, filter, visibility)).await?
+        } else {
+            Vec::new()
+        };
         Ok((total, named))
     };
     let recent = async {
         if !arms.recent {
             return Ok(Vec::new());
         }
-        ctx.graph.recent(filter, limit, visibility).await
+        timed("recent", ctx.graph.recent(filter, limit, visibility)).await
     };
     let (semantic, keyword, concepts, recent) = tokio::join!(
         by_deadline(deadline, "semantic", semantic),

@@ -11,6 +11,7 @@ use crate::{
     domain::{Direction, EdgeKind, Filter, MemoryId, Visibility, cosine},
     ports::{Neighbourhood, NeighbourhoodQuery},
     scoring::{Activated, Step, Walk, activate},
+    telemetry::timed,
 };
 use tokio::time::Instant;
 
@@ -65,7 +66,8 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
         filter: (*filter).clone(),
     };
     let mut expanded = Expanded::default();
-    expanded.neighbourhood = match by_deadline(*deadline, "graph", ctx.graph.neighbourhood(&query, visibility)).await {
+    let neighbourhood = timed("neighbourhood", ctx.graph.neighbourhood(&query, visibility));
+    expanded.neighbourhood = match by_deadline(*deadline, "graph", neighbourhood).await {
         Ok(neighbourhood) => neighbourhood,
         Err(missing) => {
             expanded.degraded.push(missing);

@@ -9,6 +9,7 @@ use crate::{
     domain::{Filter, Memory, MemoryId, Visibility},
     error::Error,
     scoring::{Signals, freshness, rank},
+    telemetry::time_part,
 };
 
 /// What the arms and the graph say of a candidate.
@@ -64,6 +65,7 @@ pub(super) async fn ranked(
     visibility: &Visibility,
     enough: usize,
 ) -> Result<Vec<RecallItem>, Error> {
+    let _timer = time_part("rank");
     let settings = &ctx.settings;
     let mut best: Vec<(MemoryId, Evidence)> = evidence.into_iter().collect();
     best.sort_by(|a, b| b.1.relevance.total_cmp(&a.1.relevance).then(a.0.cmp(&b.0)));

@@ -114,7 +114,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
             terms: found.terms,
         },
         degraded,
-        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        took_ms: started.elapsed().as_micros() as f64 / 1000.0,
     })
 }
 

@@ -15,7 +15,9 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status, Visibility,
     },
     error::{Error, ErrorCode},
-    input, text,
+    input,
+    telemetry::timed,
+    text,
 };
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
@@ -31,7 +33,7 @@ pub(super) async fn update_if_other(
 ) -> Result<(Memory, bool), Error> {
     super::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
-    let turn = ctx.turn.lock().await;
+    let turn = ctx.turn().await;
     let old = one(ctx, caller, "id", id).await?;
     require_alter(caller, &old)?;
     if let Some(expected) = request.expected_revision
@@ -64,7 +66,7 @@ pub(super) async fn update_if_other(
     ];
     ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &mentions, at));
     ops.extend(decide::mention_ops(&by, at));
-    ctx.graph.apply(&[change(ctx, caller, "update", at, ops)]).await?;
+    timed("apply", ctx.graph.apply(&[change(ctx, caller, "update", at, ops)])).await?;
     drop(turn);
     settled(ctx).await;
     Ok((new, true))
@@ -81,7 +83,7 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
     if ids.is_empty() {
         return Err(Error::bad_input("ids", "at least one id is needed"));
     }
-    let turn = ctx.turn.lock().await;
+    let turn = ctx.turn().await;
     let memories = ctx.graph.memories(&ids, AsOf::default(), &caller.visibility()).await?;
     if memories.len() != ids.len() {
         return Err(Error::not_found("ids"));
@@ -109,7 +111,7 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
         },
     });
     let change = change(ctx, caller, "forget", at, ops.chain(copies).collect());
-    ctx.graph.apply(std::slice::from_ref(&change)).await?;
+    timed("apply", ctx.graph.apply(std::slice::from_ref(&change))).await?;
     drop(turn);
     settled(ctx).await;
     let forgotten = i64::try_from(ids.len()).expect("at most a hundred");
@@ -144,7 +146,7 @@ pub async fn link_all(
     requests: Vec<LinkRequest>,
 ) -> Result<Vec<Result<LinkReply, Error>>, Error> {
     super::require(caller, Right::MemoryWrite)?;
-    let turn = ctx.turn.lock().await;
+    let turn = ctx.turn().await;
     let ids: BTreeSet<MemoryId> = requests
         .iter()
         .flat_map(|request| [&request.from, &request.to])
@@ -174,7 +176,7 @@ pub async fn link_all(
             reply
         }));
     }
-    ctx.graph.apply(&changes).await?;
+    timed("apply", ctx.graph.apply(&changes)).await?;
     drop(turn);
     settled(ctx).await;
     Ok(replies)

@@ -18,7 +18,7 @@ pub async fn feedback(ctx: &WriteContext, caller: &Caller, request: FeedbackRequ
     let id = input::memory_id("id", &request.id)?;
     let useful = request.useful.ok_or_else(|| Error::bad_input("useful", "is needed: true or false"))?;
     let note = input::optional_text("note", request.note, CONTEXT_BYTES)?;
-    let turn = ctx.turn.clone().lock_owned().await;
+    let turn = ctx.turn().await;
     let memory = amend::one(ctx, caller, "id", id).await?;
     let earlier = ctx.graph.vote_of(id, &caller.principal, &caller.visibility()).await?;
     let votes = (memory.useful, memory.not_useful);

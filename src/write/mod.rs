@@ -37,6 +37,7 @@ use crate::{
     error::{Error, ErrorCode},
     jobs::Drain,
     ports::{Clock, GraphStore, VectorIndex},
+    telemetry::{WaitingWrite, timed, waiting_write},
 };
 
 /// What the write path works with.
@@ -59,15 +60,29 @@ pub struct WriteContext {
 
 /// Applies `changes` and ends the turn. A caller that goes away meanwhile does not stop it, and the next turn does not
 /// begin before it is done.
-async fn commit(ctx: &WriteContext, turn: OwnedMutexGuard<()>, changes: Vec<ChangeSet>) -> Result<(), Error> {
+async fn commit(ctx: &WriteContext, turn: Turn, changes: Vec<ChangeSet>) -> Result<(), Error> {
     let graph = ctx.graph.clone();
     let applied = tokio::spawn(async move {
-        let applied = graph.apply(&changes).await;
+        let applied = timed("apply", graph.apply(&changes)).await;
         drop(turn);
         applied
     });
     applied.await.map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))??;
     Ok(())
+}
+
+impl WriteContext {
+    /// Waits for the turn; it ends when the answer is dropped.
+    async fn turn(&self) -> Turn {
+        let waiting = waiting_write();
+        Turn { _guard: timed("turn", self.turn.clone().lock_owned()).await, _waiting: waiting }
+    }
+}
+
+/// The turn of one write, counted from when it began to wait.
+struct Turn {
+    _guard: OwnedMutexGuard<()>,
+    _waiting: WaitingWrite,
 }
 
 /// Refuses a caller that lacks `right`.

@@ -76,7 +76,7 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
         Some((_, draft)) => embed(ctx, &[draft]).await?.pop().expect("one draft has one set of vectors"),
         None => Vec::new(),
     };
-    let turn = ctx.turn.clone().lock_owned().await;
+    let turn = ctx.turn().await;
     if let Some(key) = &asked.key
         && let Some(before) = answer_under(ctx, caller, key, &asked.request_hash).await?
     {

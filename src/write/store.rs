@@ -16,6 +16,7 @@ use crate::{
     },
     error::{Error, ErrorCode},
     ports::{Clock, PortError, PortErrorKind},
+    telemetry::timed,
 };
 
 /// How long an answer waits for its vectors to be searchable before it says `pending_index`.
@@ -107,10 +108,10 @@ async fn write(
         return Ok(Vec::new());
     }
     let only: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
-    let vectors = embed(ctx, &only).await?;
-    let turn = ctx.turn.clone().lock_owned().await;
+    let vectors = timed("embed", embed(ctx, &only)).await?;
+    let turn = ctx.turn().await;
     let pairs: Vec<(&Draft, &[NamedVector])> = only.iter().copied().zip(vectors.iter().map(Vec::as_slice)).collect();
-    let known = matching::match_all(ctx, caller, &pairs).await?;
+    let known = timed("match", matching::match_all(ctx, caller, &pairs)).await?;
     let at = ctx.clock.now();
     let mut changes = Vec::new();
     let mut replies = Vec::new();
@@ -132,7 +133,7 @@ async fn write(
 
 /// Waits a moment for the index to take what was written.
 pub(super) async fn settled(ctx: &WriteContext) -> StoreState {
-    if ctx.drain.settle(SETTLE).await { StoreState::Indexed } else { StoreState::PendingIndex }
+    if timed("settle", ctx.drain.settle(SETTLE)).await { StoreState::Indexed } else { StoreState::PendingIndex }
 }
 
 /// The vectors of each draft, before the turn is taken: models are slow. The memory before a turn of a dialogue can change

@@ -15,4 +15,5 @@ mod look_back;
 mod models;
 mod recall;
 mod support;
+mod telemetry;
 mod tidy;

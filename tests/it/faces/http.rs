@@ -50,7 +50,7 @@ async fn without_a_valid_token_nothing_is_answered() {
         }
         let response = request.send().await.expect("an answer");
         assert_eq!(response.headers()["www-authenticate"], "Bearer", "{header:?}");
-        messages.push(coded(response, 401, "UNAUTHENTICATED").await.to_string());
+        messages.push(coded(response, 401, "UNAUTHENTICATED").await["error"]["message"].to_string());
     }
     messages.dedup();
     assert_eq!(messages.len(), 2, "a token that is missing, and one that is wrong in any way: {messages:?}");
@@ -289,13 +289,15 @@ async fn a_fault_of_ours_is_internal_and_the_next_call_works() {
     })
     .await;
     let ann = app.client("ann", &[], &[]).await;
+    let result = ann.call("memory_store", json!({"content": "the walrus"})).await;
+    assert!(result["_meta"]["recollect/trace_id"].is_string(), "where to look in the log: {result}");
     let text = ann.failed("memory_store", json!({"content": "the walrus"})).await;
     assert!(text.starts_with("INTERNAL: Internal fault.") && !text.contains("walrus"), "{text}");
     assert_eq!(app.counts().await.memories, 0);
     ann.store(json!({"content": "the seal"})).await;
 }
 
-/// Embeds passages only while the gate is open; says when it is reached.
+/// Embeds only while the gate is open; says when it is reached.
 struct Gated {
     inner: Arc<dyn Embedder>,
     reached: Arc<Notify>,
@@ -313,21 +315,56 @@ impl Embedder for Gated {
         self.inner.embed_passages(texts).await
     }
     async fn embed_query(&self, text: &str) -> Result<Vec<f32>, PortError> {
+        self.reached.notify_one();
+        let _pass = self.gate.acquire().await.expect("never closed");
         self.inner.embed_query(text).await
     }
+}
+
+/// A service whose models wait at a gate.
+async fn gated() -> (App, Arc<Notify>, Arc<Semaphore>) {
+    let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let app = App::start_with(|parts| {
+        for embedder in &mut parts.embedders {
+            let (reached, gate) = (reached.clone(), gate.clone());
+            *embedder = Arc::new(Gated { inner: embedder.clone(), reached, gate });
+        }
+    })
+    .await;
+    (app, reached, gate)
+}
+
+/// Waits for what another task does.
+async fn until(condition: impl AsyncFn() -> bool) {
+    for _ in 0..1000 {
+        if condition().await {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("it never came");
+}
+
+#[tokio::test]
+async fn a_call_ends_with_its_client_and_is_counted() {
+    let (app, reached, _gate) = gated().await;
+    let ann = app.client("ann", &[], &[]).await;
+    let cancelled = async || {
+        let page = reqwest::get(format!("{}/metrics", app.url)).await.expect("an answer").text().await.expect("text");
+        page.contains("recollect_mcp_calls_total{tool=\"memory_recall\",outcome=\"CANCELLED\"}")
+    };
+    let recall = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "memory_recall", "arguments": {"query": "x"}}});
+    let under_way = tokio::spawn(ann.post().body(recall.to_string()).send());
+    reached.notified().await;
+    under_way.abort();
+    until(cancelled).await;
 }
 
 #[tokio::test]
 async fn a_stop_waits_for_requests_under_way_but_not_for_ever() {
     for opens in [true, false] {
-        let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-        let mut app = App::start_with(|parts| {
-            for embedder in &mut parts.embedders {
-                let (reached, gate) = (reached.clone(), gate.clone());
-                *embedder = Arc::new(Gated { inner: embedder.clone(), reached, gate });
-            }
-        })
-        .await;
+        let (mut app, reached, gate) = gated().await;
         let ann = app.client("ann", &[], &[]).await;
         let under_way = tokio::spawn(ann.post().body(STORE).send());
         reached.notified().await;

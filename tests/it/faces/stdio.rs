@@ -7,17 +7,28 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::app::App;
+use crate::support::{app::App, process::Home};
 
 /// The real binary with a client at its pipes.
-struct Piped {
+pub(super) struct Piped {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Piped {
-    fn start(args: &[&str]) -> Self {
+    pub(super) fn start(args: &[&str]) -> Self {
+        let mut piped = Self::open(args);
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let server = piped.ask("initialize", params);
+        assert_eq!(server["result"]["serverInfo"]["name"], "recollect", "{server}");
+        piped.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        piped
+    }
+
+    /// Starts it and says nothing yet.
+    pub(super) fn open(args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_recollect"))
             .args(args)
             .env_remove("RECOLLECT_TOKEN")
@@ -27,33 +38,32 @@ impl Piped {
             .spawn()
             .expect("the binary starts");
         let (input, output) = (child.stdin.take(), child.stdout.take().expect("piped"));
-        let mut piped = Self { child, input, output: BufReader::new(output) };
-        let params =
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        let server = piped.ask("initialize", params);
-        assert_eq!(server["result"]["serverInfo"]["name"], "recollect", "{server}");
-        piped.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        piped
+        Self { child, input, output: BufReader::new(output) }
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(super) fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("open");
         writeln!(input, "{message}").and_then(|()| input.flush()).expect("written");
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(super) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
+        self.read()
+    }
+
+    /// The next message.
+    pub(super) fn read(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("an answer");
         serde_json::from_str(&line).expect("every line is a message")
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].clone()
     }
 
     /// The end of input is the end of the server.
-    fn close(mut self) {
+    pub(super) fn close(mut self) {
         self.input = None;
         assert!(self.child.wait().expect("ended").success());
     }
@@ -108,6 +118,38 @@ async fn a_client_at_the_pipes_reaches_a_running_service_as_its_token_says() {
     let mine = ann.ok("memory_recall", json!({"query": "ferry"})).await;
     assert_eq!(mine["items"][0]["tags"], json!(["ferry"]));
     assert_eq!(bo.ok("memory_recall", json!({"query": "ferry"})).await["items"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_process_on_the_folder_says_what_to_do_and_breaks_nothing() {
+    let home = Home::new();
+    let served = home.serve(&[]);
+    served.call("memory_store", json!({"content": "The ferry leaves at seven."})).await.expect("stored");
+    // Beside a service: the way through it.
+    let second = home.run(&["mcp"]);
+    let message = String::from_utf8_lossy(&second.stderr);
+    assert_eq!((second.status.code(), second.stdout.len()), (Some(1), 0), "{message}");
+    let way = format!("recollect mcp --url {} --token TOKEN", served.url);
+    assert!(message.contains("in use by process") && message.contains(&way), "{message}");
+    served.call("memory_store", json!({"content": "The ferry carries bicycles."})).await.expect("stored");
+    let token = served.token.clone();
+    served.kill();
+    // Beside another of its kind, which serves nowhere.
+    let (config, data) = (home.path().join("config.toml"), home.data());
+    tokio::task::spawn_blocking(move || {
+        let (config, data) = (config.to_str().expect("a path"), data.to_str().expect("a path"));
+        let args = ["--config", config, "--data", data, "mcp", "--token", &token];
+        let mut first = Piped::start(&args);
+        let second = Command::new(env!("CARGO_BIN_EXE_recollect")).args(args).output().expect("the binary runs");
+        let message = String::from_utf8_lossy(&second.stderr);
+        assert!(!second.status.success() && message.contains("name another folder with --data"), "{message}");
+        let recalled = first.call("memory_recall", json!({"query": "ferry"}));
+        assert_eq!(recalled["structuredContent"]["items"].as_array().map(Vec::len), Some(2), "{recalled}");
+        first.close();
+    })
+    .await
+    .expect("no panic");
+    assert_eq!(home.json(&["doctor"])["ok"], true);
 }
 
 #[test]

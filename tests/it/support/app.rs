@@ -56,9 +56,18 @@ impl App {
 
     /// Starts on ports that `change` may wrap.
     pub async fn start_with(change: impl FnOnce(&mut Parts)) -> Self {
+        Self::start_as("", change).await
+    }
+
+    /// Starts with more settings.
+    pub async fn start_configured(settings: &str) -> Self {
+        Self::start_as(settings, |_| {}).await
+    }
+
+    async fn start_as(settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
         let dir = tempfile::tempdir().expect("temporary folder");
         let file = dir.path().join("config.toml");
-        std::fs::write(&file, CONFIG).expect("config written");
+        std::fs::write(&file, format!("{CONFIG}{settings}")).expect("config written");
         let config = Config::load(Some(&file)).expect("valid settings");
         let options =
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };

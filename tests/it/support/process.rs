@@ -25,7 +25,7 @@ pub struct Home {
 pub struct Served {
     child: Child,
     pub url: String,
-    token: String,
+    pub token: String,
     client: reqwest::Client,
 }
 
@@ -50,6 +50,18 @@ impl Home {
         None
     }
 
+    /// Adds settings to those of the home.
+    pub fn configure(&self, settings: &str) {
+        let path = self.path().join("config.toml");
+        let before = std::fs::read_to_string(&path).expect("settings");
+        std::fs::write(path, format!("{before}{settings}")).expect("config written");
+    }
+
+    /// What services of this home have logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.path().join("stderr.log")).expect("a log")
+    }
+
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -58,7 +70,7 @@ impl Home {
         self.dir.path().join("data")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recollect"));
         command.arg("--config").arg(self.dir.path().join("config.toml")).arg("--data").arg(self.data()).args(args);
         command.env_remove("RECOLLECT_TOKEN");
@@ -79,10 +91,11 @@ impl Home {
 
     /// Starts `recollect serve` and waits until it says where.
     pub fn serve(&self, args: &[&str]) -> Served {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path().join("stderr.log"));
         let mut child = self
             .command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log.expect("a log"))
             .spawn()
             .expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -99,6 +112,21 @@ impl Home {
 }
 
 impl Served {
+    /// A POST to `/mcp` with a token, to which headers and a body can be added.
+    pub fn post(&self, token: &str) -> reqwest::RequestBuilder {
+        self.client
+            .post(format!("{}/mcp", self.url))
+            .bearer_auth(token)
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+    }
+
+    /// The text of a page.
+    pub async fn page(&self, path: &str) -> String {
+        let answer = self.client.get(format!("{}{path}", self.url)).send().await.expect("an answer");
+        answer.text().await.expect("text")
+    }
+
     /// Calls a tool: what it answers, or `None` if the service did not answer.
     pub async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});

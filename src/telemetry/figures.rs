@@ -1,0 +1,189 @@
+//! The one table of metrics, and the recorder behind `/metrics`. Labels come from fixed sets: never text of a caller.
+//!
+//! To add a metric: a name, a row in [`TABLE`], and a step in the flow of `tests/it/telemetry.rs` that moves it.
+
+use std::{
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use metrics::Unit;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// Seconds of a use case, by `use_case` and `outcome` (`OK` or an error code).
+pub const USE_CASE_SECONDS: &str = "recollect_use_case_seconds";
+/// Seconds of one part of a use case, by `part`.
+pub const PART_SECONDS: &str = "recollect_part_seconds";
+/// Seconds of an HTTP request, by `route` and `status`.
+pub const HTTP_SECONDS: &str = "recollect_http_request_seconds";
+/// Calls of MCP tools, by `tool` and `outcome` (`OK`, an error code, or `CANCELLED`).
+pub const MCP_CALLS: &str = "recollect_mcp_calls_total";
+/// Errors that left the service, by `face` and `code`.
+pub const ERRORS: &str = "recollect_errors_total";
+/// Memories in the graph store, of any status.
+pub const MEMORIES: &str = "recollect_memories";
+/// Edges in the graph store.
+pub const EDGES: &str = "recollect_edges";
+/// Concepts in the graph store.
+pub const CONCEPTS: &str = "recollect_concepts";
+/// Outbox rows that the vector index has still to make durable: how far it is behind.
+pub const OUTBOX_ROWS: &str = "recollect_outbox_rows";
+/// Writes that wait for their turn, or have it.
+pub const WRITES_WAITING: &str = "recollect_writes_waiting";
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Seconds,
+    Counter,
+    Gauge,
+}
+
+/// Every metric with what it says.
+const TABLE: [(&str, Kind, &str); 10] = [
+    (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
+    (
+        PART_SECONDS,
+        Kind::Seconds,
+        "Seconds of a part of a use case: embed, vector, keyword, concepts, recent, neighbourhood, rank; turn, match, apply, settle",
+    ),
+    (HTTP_SECONDS, Kind::Seconds, "Seconds of an HTTP request, by route and status"),
+    (MCP_CALLS, Kind::Counter, "Calls of MCP tools, by tool and outcome (OK, an error code, or CANCELLED)"),
+    (ERRORS, Kind::Counter, "Errors that left the service, by face and code"),
+    (MEMORIES, Kind::Gauge, "Memories in the graph store, of any status"),
+    (EDGES, Kind::Gauge, "Edges in the graph store"),
+    (CONCEPTS, Kind::Gauge, "Concepts in the graph store"),
+    (OUTBOX_ROWS, Kind::Gauge, "Outbox rows that the vector index has still to make durable"),
+    (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
+];
+
+/// From 1 ms to 10 s, dense around the promised latencies: 25, 80 and 120 ms, and 800 ms of deadline.
+const SECONDS_BOUNDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8, 2.0, 10.0];
+
+/// How often histograms are folded; between two scrapes they would grow with each sample otherwise.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Names of all metrics.
+pub fn metric_names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|(name, ..)| *name)
+}
+
+/// Sets the gauges of the stores.
+pub fn gauge_stores(memories: usize, edges: usize, concepts: usize, outbox: usize) {
+    for (name, count) in [(MEMORIES, memories), (EDGES, edges), (CONCEPTS, concepts), (OUTBOX_ROWS, outbox)] {
+        metrics::gauge!(name).set(count as f64);
+    }
+}
+
+/// Counts an error that leaves through a face.
+pub fn count_error(face: &'static str, code: &'static str) {
+    metrics::counter!(ERRORS, "face" => face, "code" => code).increment(1);
+}
+
+/// Measures a part of a use case until it is dropped: at its end, or where a deadline cut it off.
+#[must_use]
+pub struct PartTimer {
+    part: &'static str,
+    started: Instant,
+}
+
+/// Starts measuring `part`.
+pub fn time_part(part: &'static str) -> PartTimer {
+    PartTimer { part, started: Instant::now() }
+}
+
+/// Runs `work` as `part`.
+pub async fn timed<T>(part: &'static str, work: impl Future<Output = T>) -> T {
+    let _timer = time_part(part);
+    work.await
+}
+
+impl Drop for PartTimer {
+    fn drop(&mut self) {
+        metrics::histogram!(PART_SECONDS, "part" => self.part).record(self.started.elapsed().as_secs_f64());
+    }
+}
+
+/// One write that waits or runs, as long as it lives.
+#[must_use]
+pub struct WaitingWrite(());
+
+/// Counts a write in.
+pub fn waiting_write() -> WaitingWrite {
+    metrics::gauge!(WRITES_WAITING).increment(1.0);
+    WaitingWrite(())
+}
+
+impl Drop for WaitingWrite {
+    fn drop(&mut self) {
+        metrics::gauge!(WRITES_WAITING).decrement(1.0);
+    }
+}
+
+/// A recorder that cannot be installed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum MetricsError {
+    /// Something else records in this process.
+    #[error("another metrics recorder is installed in this process")]
+    Taken,
+    /// No thread can be started to keep the recorder small.
+    #[error("no thread can be started for the metrics")]
+    Thread,
+}
+
+/// The recorder of this process, installed at the first call.
+pub fn metrics_handle() -> Result<PrometheusHandle, MetricsError> {
+    static HANDLE: OnceLock<Result<PrometheusHandle, MetricsError>> = OnceLock::new();
+    HANDLE.get_or_init(install).clone()
+}
+
+fn install() -> Result<PrometheusHandle, MetricsError> {
+    let histograms = TABLE.iter().filter(|(_, kind, _)| *kind == Kind::Seconds);
+    let builder = histograms.fold(PrometheusBuilder::new(), |builder, (name, ..)| {
+        let metric = Matcher::Full((*name).to_owned());
+        builder.set_buckets_for_metric(metric, &SECONDS_BOUNDS).expect("there are bounds")
+    });
+    let handle = builder.install_recorder().map_err(|_| MetricsError::Taken)?;
+    for (name, kind, text) in TABLE {
+        match kind {
+            Kind::Seconds => metrics::describe_histogram!(name, Unit::Seconds, text),
+            Kind::Counter => metrics::describe_counter!(name, Unit::Count, text),
+            Kind::Gauge => metrics::describe_gauge!(name, Unit::Count, text),
+        }
+    }
+    let kept = handle.clone();
+    let upkeep = move || {
+        loop {
+            thread::sleep(UPKEEP);
+            kept.run_upkeep();
+        }
+    };
+    thread::Builder::new().name("metrics-upkeep".to_owned()).spawn(upkeep).map_err(|_| MetricsError::Thread)?;
+    Ok(handle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_come_out_with_their_description_and_buckets() {
+        let handle = metrics_handle().expect("the only recorder");
+        metrics::histogram!(USE_CASE_SECONDS, "use_case" => "probe", "outcome" => "OK").record(0.03);
+        metrics::gauge!(OUTBOX_ROWS).set(7.0);
+        drop(time_part("probe"));
+        let text = handle.render();
+        for line in [
+            "# TYPE recollect_use_case_seconds histogram",
+            "# HELP recollect_use_case_seconds Seconds of a use case",
+            "recollect_use_case_seconds_bucket{use_case=\"probe\",outcome=\"OK\",le=\"0.025\"} 0",
+            "recollect_use_case_seconds_bucket{use_case=\"probe\",outcome=\"OK\",le=\"0.05\"} 1",
+            "recollect_part_seconds_count{part=\"probe\"} 1",
+            "recollect_outbox_rows 7",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}
