@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-use super::{EventId, Scope, UnknownName, memory::names};
+use super::{EventId, MemoryId, Scope, UnknownName, memory::names};
 
 names! {
     /// What an agent reports.
@@ -66,6 +66,9 @@ pub struct Event {
     /// What a person thought of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// Memories that it made, or that said the same already. When one is forgotten, the event goes with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<MemoryId>,
 }
 
 /// The parts of a remembered event (who did what to what, with which result).

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{Degraded, ReadContext};
 use crate::{
-    domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility},
+    domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility, cosine},
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
     telemetry::timed,
@@ -292,10 +292,12 @@ async fn replaced(
             continue;
         }
         let vectors = query.embedder.embed_passages(&passages).await?;
-        scored.extend(spoken_for.iter().zip(vectors).map(|(memory, vector)| {
-            let cosine = query.vector.iter().zip(&vector).map(|(a, b)| a * b).sum();
-            Scored { id: memory.id, score: query.calibrated(cosine) }
-        }));
+        scored.extend(
+            spoken_for.iter().zip(vectors).map(|(memory, vector)| Scored {
+                id: memory.id,
+                score: query.calibrated(cosine(&query.vector, &vector)),
+            }),
+        );
     }
     Ok(scored)
 }

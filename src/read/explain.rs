@@ -13,10 +13,10 @@ use super::{
     recall::{DEFAULT_LIMIT, add_reached, fused, seeds},
 };
 use crate::{
-    domain::{AsOf, Caller, Direction, Filter, Memory, MemoryId, Right, Status},
+    domain::{AsOf, Caller, Direction, Filter, Memory, MemoryId, Right, Status, Visibility, cosine},
     error::Error,
     input,
-    ports::Scored,
+    ports::{PortError, Scored},
 };
 
 /// Hops that are walked for the path.
@@ -117,13 +117,13 @@ async fn own_similarity(
     ctx: &ReadContext,
     found: &Candidates<'_>,
     memory: &Memory,
-    visibility: &crate::domain::Visibility,
-) -> Result<Option<f32>, crate::ports::PortError> {
+    visibility: &Visibility,
+) -> Result<Option<f32>, PortError> {
     let vectors = vectors_of(ctx, &found.queries, &[memory.id], visibility).await?;
     Ok(found.queries.iter().zip(vectors).filter(|(query, _)| query.language == memory.language).find_map(
         |(query, vectors)| {
             let vector = vectors.get(&memory.id)?;
-            Some(query.calibrated(query.vector.iter().zip(vector).map(|(a, b)| a * b).sum()))
+            Some(query.calibrated(cosine(&query.vector, vector)))
         },
     ))
 }

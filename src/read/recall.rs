@@ -153,7 +153,11 @@ fn question(ctx: &ReadContext, request: RecallRequest, now: Timestamp) -> Result
             let least = render::LEAST_BUDGET;
             return Err(Error::bad_input("token_budget", format!("must be at least {least} for a prompt block")));
         }
-        Some("prompt") => (Some(budget.unwrap_or(DEFAULT_BUDGET)), ctx.settings.answer_tokens),
+        Some("prompt") => {
+            let (prompt, all) = (budget.unwrap_or(DEFAULT_BUDGET), ctx.settings.answer_tokens);
+            // The block is part of the answer too.
+            (Some(prompt), all - prompt.min(all / 2))
+        }
         Some(_) => return Err(Error::bad_input("format", "unknown value, expected one of items, prompt")),
     };
     Ok(Question {

@@ -461,22 +461,32 @@ pub struct EdgeRecord {
 
 /// A raw event as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields of domain::Event, which documents them")]
 pub struct RawEvent {
+    /// Its id.
     pub id: String,
+    /// What happened.
     pub event: String,
+    /// When it happened.
     pub at: String,
+    /// When it was reported.
     pub recorded_at: String,
+    /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
+    /// Who reported it.
     pub user_id: String,
+    /// What was said, given, answered or learnt.
     pub text: String,
+    /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Status that the tool or task gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// What a person thought of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
@@ -554,72 +564,109 @@ pub struct GetReply {
 
 /// A memory as it is stored.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields of domain::Memory, which documents them")]
 pub struct MemoryRecord {
+    /// Its id.
     pub id: String,
+    /// The name another system knows it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+    /// Layer.
     pub kind: String,
+    /// What it says.
     pub r#type: String,
+    /// The full text.
     pub content: String,
+    /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// At most 150 characters.
     pub summary: String,
+    /// When it applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// Its labels.
     pub tags: Vec<String>,
+    /// Who said it, for a turn of a dialogue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
+    /// Between 0 and 1.
     pub importance: f32,
+    /// Between 0 and 1.
     pub confidence: f32,
+    /// Where the claim comes from: user_explicit, observed, inferred or document.
     pub source: String,
+    /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
+    /// Who stored it.
     pub user_id: String,
+    /// The agent that stored it, when an agent did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Who reads it: private, shared or global.
     pub scope: String,
+    /// The group it is shared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// active, superseded, archived or quarantined.
     pub status: String,
+    /// True in the world from then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<String>,
+    /// True in the world until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_to: Option<String>,
+    /// This text is believed from then.
     pub recorded_at: String,
+    /// Believed until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<String>,
+    /// When it happened.
     pub occurred_at: String,
+    /// Not recalled from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// Times it was returned or stored again.
     pub access_count: i64,
+    /// The last such time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_accessed: Option<String>,
+    /// Votes that it helped.
     pub useful: i64,
+    /// Votes that it did not.
     pub not_useful: i64,
+    /// Whether a lesson was borne out: unverified, verified or corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<String>,
+    /// Starts at 1 and grows with each update.
     pub revision: i64,
+    /// What happened, in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventRecord>,
 }
 
 /// The parts of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields of domain::EventDetail, which documents them")]
 pub struct EventRecord {
+    /// When, as the client wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
+    /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// Did what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
+    /// To what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// With which result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// Under which circumstances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }

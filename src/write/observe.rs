@@ -84,11 +84,13 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
     }
     let at = ctx.clock.now();
     let id = ChangeId(ctx.clock.next_id());
-    let mut ops = vec![Op::PutEvent(Event { recorded_at: at, ..asked.event.clone() })];
+    let mut event = Event { recorded_at: at, ..asked.event.clone() };
+    let mut ops = Vec::new();
     let mut memories = Vec::new();
     if let Some((lesson, draft)) = &drafted {
         let known = super::matching::match_all(ctx, caller, &[(draft, &vectors)]).await?.pop().expect("one draft")?;
         let (change, reply) = decide::decide(draft, &known, vectors, id, at);
+        event.made.extend(reply.id.as_ref().and_then(|id| id.parse::<MemoryId>().ok()));
         ops.extend(change.ops);
         ops.extend(derived(&reply, draft, lesson, at));
         memories.push(Observed {
@@ -98,6 +100,7 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
             r#type: draft.memory.memory_type.to_string(),
         });
     }
+    ops.push(Op::PutEvent(event));
     let reply = ObserveReply { event_id: asked.event.id.to_string(), memories, operation_id: id.to_string() };
     let idempotency = asked.key.as_ref().map(|key| Idempotency {
         key: key.clone(),
@@ -146,6 +149,7 @@ fn checked(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Resu
         tool,
         status: input::optional_text("status", request.status, NAME_BYTES)?,
         feedback: input::optional_name::<Feedback>("feedback", request.feedback.as_deref())?,
+        made: Vec::new(),
     };
     let key = input::optional_text("idempotency_key", request.idempotency_key, NAME_BYTES)?;
     Ok(Asked { event, group, key, request_hash })

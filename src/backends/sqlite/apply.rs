@@ -435,6 +435,11 @@ fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteE
             event.at.as_microsecond(),
             serde_json::to_string(event).map_err(|_| SqliteError::Unwritable("event"))?
         ])?;
+    let mut made = transaction
+        .prepare_cached("INSERT INTO event_memory (memory, event) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    for memory in &event.made {
+        made.execute(params![memory.0.as_bytes(), event.id.0.as_bytes()])?;
+    }
     Ok(())
 }
 
@@ -517,6 +522,10 @@ fn forget(
         for source in &stored.memory.provenance {
             event.execute([source.as_bytes()])?;
         }
+        transaction
+            .prepare_cached("DELETE FROM event WHERE id IN (SELECT event FROM event_memory WHERE memory = ?1)")?
+            .execute([key])?;
+        transaction.prepare_cached("DELETE FROM event_memory WHERE memory = ?1")?.execute([key])?;
         transaction.prepare_cached("DELETE FROM memory WHERE rowid = ?1")?.execute([stored.rowid])?;
     }
     transaction

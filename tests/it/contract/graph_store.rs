@@ -1313,6 +1313,7 @@ fn event(n: u64) -> Event {
         tool: None,
         status: None,
         feedback: None,
+        made: Vec::new(),
     }
 }
 
@@ -1511,4 +1512,9 @@ pub async fn members_and_events_come_in_order_and_only_to_those_who_see_them(sto
     write(store, 30, vec![put(from_event)]).await;
     write(store, 31, vec![Op::Forget { id: id(7) }]).await;
     assert_eq!(numbers(store.events_of_session("s", 10, &owner).await.unwrap()), [1], "it goes with what it became");
+    write(store, 40, vec![put(memory(8, &alice(), "hello"))]).await;
+    let again = Event { made: vec![id(8)], ..told(4, 40, &alice()) };
+    write(store, 41, vec![Op::PutEvent(again)]).await;
+    write(store, 42, vec![Op::Forget { id: id(8) }]).await;
+    assert_eq!(numbers(store.events_of_session("s", 10, &owner).await.unwrap()), [1], "so does one that said it again");
 }

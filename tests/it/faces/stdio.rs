@@ -103,6 +103,34 @@ fn a_client_at_the_pipes_uses_the_data_folder() {
     again.close();
 }
 
+#[test]
+fn a_call_that_is_cancelled_stops_and_stores_nothing() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[[models.embedders]]\nname = \"hashing\"\nkind = \"hashing\"\n").expect("written");
+    let data = dir.path().join("data");
+    let args = ["--config", config.to_str().expect("a path"), "--data", data.to_str().expect("a path"), "mcp"];
+    let mut piped = Piped::start(&args);
+    // Long enough to be under way for a while.
+    let content = "The ferry leaves at seven, the freighter at nine. ".repeat(18_000);
+    let params = json!({"name": "memory_store", "arguments": {"content": content}, "_meta": {"progressToken": 5}});
+    piped.send(&json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}));
+    piped.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 77}}));
+    let recent = json!({"name": "memory_recall", "arguments": {"query": "", "mode": "recent"}});
+    piped.send(&json!({"jsonrpc": "2.0", "id": 78, "method": "tools/call", "params": recent}));
+    let answer = loop {
+        let mut line = String::new();
+        piped.output.read_line(&mut line).expect("a message");
+        let message: Value = serde_json::from_str(&line).expect("every line is a message");
+        if message["id"] == 78 {
+            break message;
+        }
+        assert!(message.get("result").is_none(), "the cancelled call has no result: {message}");
+    };
+    assert_eq!(answer["result"]["structuredContent"]["items"], json!([]), "{answer}");
+    piped.close();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_at_the_pipes_reaches_a_running_service_as_its_token_says() {
     let app = App::start().await;

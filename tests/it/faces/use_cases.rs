@@ -160,6 +160,8 @@ async fn deleting_a_memory_takes_its_raw_event_and_the_summaries_that_quote_it()
         )
         .await;
     let id = made(&observed).expect("a warning").to_owned();
+    let again = json!({"event": "task_failed", "session_id": "s1", "text": "The code of the safe is 4711."});
+    assert_eq!(made(&ann.ok("memory_observe", again).await), Some(&*id), "the same words are the same memory");
     let other = session(&ann, "s1", &["The safe was opened."]).await;
     let ended = ann.ok("memory_observe", json!({"event": "session_ended", "session_id": "s1"})).await;
     ann.ok("memory_forget", json!({"ids": [id]})).await;
