@@ -64,6 +64,25 @@ pub struct Server {
     pub allowed_origins: Vec<String>,
     pub max_body_bytes: usize,
     pub shutdown_secs: u64,
+    pub graphql: Graphql,
+}
+
+/// See `[server.graphql]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Graphql {
+    pub max_query_bytes: usize,
+    pub max_depth: usize,
+    pub max_complexity: usize,
+    pub max_fields: usize,
+    pub max_root_fields: usize,
+    pub max_aliases: usize,
+    pub max_directives: usize,
+    pub poll_ms: u64,
+    pub init_timeout_ms: u64,
+    pub max_connections: usize,
+    pub max_subscriptions: usize,
 }
 
 /// See `[data]` in `config.default.toml`.

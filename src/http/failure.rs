@@ -8,7 +8,10 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::error::{Error, ErrorCode};
+use crate::{
+    error::{Error, ErrorCode},
+    graphql,
+};
 
 /// An error on its way out.
 #[derive(Debug)]
@@ -39,14 +42,30 @@ impl From<Error> for Failure {
     }
 }
 
+impl Failure {
+    /// As an answer of the GraphQL face, whose clients read errors as their specification writes them.
+    pub(super) fn in_graphql(self, media: &'static str) -> Response {
+        let Self { status, code, message } = self;
+        let body = graphql::failure(&Error::new(code, message));
+        let mut response = (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response();
+        challenge(&mut response, code);
+        response
+    }
+}
+
+/// A refused token is told what kind is wanted.
+fn challenge(response: &mut Response, code: ErrorCode) {
+    if code == ErrorCode::Unauthenticated {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let body = json!({"error": {
             "code": self.code.name(), "message": self.message, "retryable": self.code.retryable()}});
         let mut response = (self.status, Json(body)).into_response();
-        if self.code == ErrorCode::Unauthenticated {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        challenge(&mut response, self.code);
         response
     }
 }

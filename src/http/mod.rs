@@ -1,14 +1,18 @@
 //! The HTTP face: routes, and what every request passes on its way to one.
 //!
 //! Outermost first: request id, log line and time, panics, host and origin (`guard`), then for `/mcp` the bearer token
-//! (`bearer`) and the body (`body`). Every error leaves as JSON with a code (`failure`). To add a route: a line in
-//! [`router`]; one that shows data goes below `bearer::require`.
+//! (`bearer`) and the body (`body`); `/graphql` asks for its token itself, since a web socket brings it later (`socket`).
+//! Every error leaves as JSON with a code (`failure`). To add a route: a line in [`router`]; one that shows data goes below
+//! `bearer::require`.
 
 mod bearer;
 mod body;
 mod failure;
+mod graphql;
 mod guard;
 mod pages;
+mod playground;
+mod socket;
 mod trace;
 
 use std::{future::IntoFuture, io, net::SocketAddr, sync::Arc, time::Duration};
@@ -20,7 +24,7 @@ use axum::{
     routing::get,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -28,7 +32,7 @@ use tower_http::{
     request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
 };
 
-use crate::{config, mcp, service::Service};
+use crate::{config, graphql::Graphql, mcp, service::Service};
 use failure::Failure;
 use guard::Guard;
 
@@ -39,13 +43,25 @@ pub struct AppState {
     metrics: PrometheusHandle,
     guard: Arc<Guard>,
     max_body_bytes: usize,
+    graphql: Graphql,
+    limits: config::Graphql,
+    /// One permit for each web socket.
+    sockets: Arc<Semaphore>,
 }
 
 impl AppState {
     /// A state for a server that listens on `address`.
     pub fn new(service: Arc<Service>, config: &config::Server, address: SocketAddr, metrics: PrometheusHandle) -> Self {
         let guard = Arc::new(Guard::new(address, &config.allowed_hosts, &config.allowed_origins));
-        Self { service, metrics, guard, max_body_bytes: config.max_body_bytes }
+        Self {
+            graphql: Graphql::new(service.clone(), config.graphql.clone()),
+            limits: config.graphql.clone(),
+            sockets: Arc::new(Semaphore::new(config.graphql.max_connections)),
+            service,
+            metrics,
+            guard,
+            max_body_bytes: config.max_body_bytes,
+        }
     }
 }
 
@@ -58,7 +74,11 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), bearer::require));
     let checked = Router::new()
         .route("/", get(pages::front))
+        .route("/front.js", get(pages::script))
         .route("/metrics", get(pages::metrics))
+        .route("/graphql", get(graphql::get).post(graphql::post))
+        .route("/playground", get(playground::page))
+        .route("/playground/{file}", get(playground::part))
         .merge(mcp)
         .layer(cors(&state.guard))
         .layer(from_fn_with_state(state.clone(), guard::check));

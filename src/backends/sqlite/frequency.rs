@@ -44,9 +44,9 @@ impl Frequencies {
         if terms.len() <= ASKED_WHOLE {
             return Ok(terms);
         }
-        let total: i64 =
-            connection.prepare_cached("SELECT total(memories) FROM scope")?.query_row([], |row| row.get::<_, f64>(0))?
-                as i64;
+        let total: i64 = connection
+            .prepare_cached("SELECT total(memories) FROM scope")?
+            .query_row([], |row| row.get::<_, f64>(0))? as i64;
         let mut by_rarity = Vec::with_capacity(terms.len());
         for (place, term) in terms.iter().enumerate() {
             by_rarity.push((self.memories_with(connection, term, total)?, place));

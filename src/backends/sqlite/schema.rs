@@ -8,7 +8,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use super::error::SqliteError;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_start.sql"), include_str!("migrations/0002_history.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_start.sql"),
+    include_str!("migrations/0002_history.sql"),
+    include_str!("migrations/0003_change_log.sql"),
+];
 
 /// Marks the file as ours ("reco").
 const APPLICATION_ID: i32 = 0x7265_636f;
