@@ -2,14 +2,14 @@
 
 FROM rust:1.95-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends python3 python3-venv default-jre-headless maven \
+    && apt-get install -y --no-install-recommends python3 python3-venv default-jre-headless maven nodejs npm \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # The models change less often than the code: their layer is kept.
 COPY scripts scripts
 RUN RECOLLECT_MODELS=/models scripts/fetch-models
 COPY . .
-RUN cargo build --release --locked
+RUN scripts/build-web && cargo build --release --locked
 
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 --create-home recollect \

@@ -5,14 +5,17 @@ BINARY := $(or $(CARGO_TARGET_DIR),target)/release/recollect
 SETS ?= ../shared/data/retrieval.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: run test models bench lint help tools
+.PHONY: run test web models bench lint help tools
 
-run: models ## fetch the models, build, and serve a sample at http://127.0.0.1:7979 (ARGS="--listen ..." is passed on)
+run: models web ## fetch the models, build, and serve a sample at http://127.0.0.1:7979 (ARGS="--listen ..." is passed on)
 	cargo build --release
 	$(BINARY) serve --seed samples/starter $(ARGS)
 
-test: models ## run every test; the last lines say how many passed
+test: models web ## run every test; the last lines say how many passed
 	scripts/run-tests
+
+web: tools ## build the playground, which the next build of the binary embeds
+	scripts/build-web
 
 models: tools ## fetch the embedding models and ONNX Runtime, once
 	scripts/fetch-models

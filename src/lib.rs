@@ -9,6 +9,7 @@ pub mod config;
 pub mod domain;
 pub mod error;
 pub mod eval;
+pub mod graphql;
 pub mod http;
 pub mod input;
 pub mod jobs;

@@ -7,17 +7,27 @@ use std::{sync::Arc, time::Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::{
-    domain::{Caller, Right, Visibility},
-    error::Error,
+    auth,
+    domain::{
+        Caller, ChangeId, ChangeSet, ConceptId, Edge, EdgeKind, Event, EventId, MemoryId, PrincipalKind, Right,
+        Visibility,
+    },
+    error::{Error, ErrorCode},
+    input,
     jobs::{self, DoctorReport, Drain, Revector, Uses},
-    ports::{Clock, Embedder, GraphStore, StoreCounts, TokenStore, VectorIndex},
+    ports::{
+        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, StoreCounts,
+        StoredToken, TokenStore, VectorIndex,
+    },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
-        GetRequest, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
-        TraceReply, TraceRequest,
+        GetRequest, MemoryRecord, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply,
+        SummarizeRequest, TraceReply, TraceRequest,
+        browse::{self, ListRequest, Page, PageRequest},
     },
     telemetry,
     write::{
@@ -31,6 +41,8 @@ use crate::{
 pub struct Parts {
     /// The truth.
     pub graph: Arc<dyn GraphStore>,
+    /// The truth, page by page.
+    pub browse: Arc<dyn Browse>,
     /// The derived index.
     pub index: Arc<dyn VectorIndex>,
     /// At least one; the first takes every memory.
@@ -49,6 +61,7 @@ pub struct Service {
     read: ReadContext,
     write: WriteContext,
     uses: Arc<Uses>,
+    changed: watch::Sender<()>,
 }
 
 /// How the service is.
@@ -66,6 +79,20 @@ pub struct Status {
     pub spaces: Vec<String>,
 }
 
+/// A token to make.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CreateTokenRequest {
+    /// Who it speaks for.
+    pub principal: String,
+    /// human, agent or service.
+    pub kind: String,
+    /// Groups it is a member of.
+    pub groups: Vec<String>,
+    /// What it may do.
+    pub rights: Vec<String>,
+}
+
 /// Whether a part is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Readiness {
@@ -78,13 +105,14 @@ pub struct Readiness {
 impl Service {
     /// A service on these ports.
     pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
-        let Parts { graph, index, embedders, clock, drain, .. } = parts.clone();
+        let Parts { graph, browse, index, embedders, clock, drain, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         Self {
             uses,
             read: ReadContext {
                 graph: graph.clone(),
+                browse,
                 index: index.clone(),
                 embedders,
                 clock: clock.clone(),
@@ -92,12 +120,13 @@ impl Service {
             },
             write: WriteContext { graph, index, drain, vectors, clock, settings: write, turn: Arc::default() },
             parts,
+            changed: watch::Sender::new(()),
         }
     }
 
     /// Stores a memory; durable when it returns.
     pub async fn store(&self, caller: &Caller, request: StoreRequest) -> Result<StoreReply, Error> {
-        measured("store", write::store(&self.write, caller, request)).await
+        self.changing("store", write::store(&self.write, caller, request)).await
     }
 
     /// Stores a batch in one transaction.
@@ -106,32 +135,32 @@ impl Service {
         caller: &Caller,
         requests: Vec<StoreRequest>,
     ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
-        measured("store", write::store_all(&self.write, caller, requests)).await
+        self.changing("store", write::store_all(&self.write, caller, requests)).await
     }
 
     /// Changes a memory.
-    pub async fn update(&self, caller: &Caller, request: UpdateRequest) -> Result<read::MemoryRecord, Error> {
-        measured("update", write::update(&self.write, caller, request)).await.map(read::MemoryRecord::from)
+    pub async fn update(&self, caller: &Caller, request: UpdateRequest) -> Result<MemoryRecord, Error> {
+        self.changing("update", write::update(&self.write, caller, request)).await.map(MemoryRecord::from)
     }
 
     /// Forgets memories.
     pub async fn forget(&self, caller: &Caller, request: ForgetRequest) -> Result<ForgetReply, Error> {
-        measured("forget", write::forget(&self.write, caller, request)).await
+        self.changing("forget", write::forget(&self.write, caller, request)).await
     }
 
     /// Links two memories.
     pub async fn link(&self, caller: &Caller, request: LinkRequest) -> Result<LinkReply, Error> {
-        measured("link", write::link(&self.write, caller, request)).await
+        self.changing("link", write::link(&self.write, caller, request)).await
     }
 
     /// Notes a vote on a memory.
     pub async fn feedback(&self, caller: &Caller, request: FeedbackRequest) -> Result<FeedbackReply, Error> {
-        measured("feedback", write::feedback(&self.write, caller, request)).await
+        self.changing("feedback", write::feedback(&self.write, caller, request)).await
     }
 
     /// Keeps a raw event, with the memory that it makes.
     pub async fn observe(&self, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
-        measured("observe", write::observe(&self.write, caller, request)).await
+        self.changing("observe", write::observe(&self.write, caller, request)).await
     }
 
     /// Links many memories in one transaction.
@@ -140,7 +169,7 @@ impl Service {
         caller: &Caller,
         requests: Vec<LinkRequest>,
     ) -> Result<Vec<Result<LinkReply, Error>>, Error> {
-        measured("link", write::link_all(&self.write, caller, requests)).await
+        self.changing("link", write::link_all(&self.write, caller, requests)).await
     }
 
     /// Imports JSON lines; `progress` is told the lines done.
@@ -150,7 +179,7 @@ impl Service {
         text: &str,
         progress: impl FnMut(usize) + Send,
     ) -> Result<Imported, Error> {
-        measured("import", write::import(&self.write, caller, text, progress)).await
+        self.changing("import", write::import(&self.write, caller, text, progress)).await
     }
 
     /// Answers a question.
@@ -176,6 +205,176 @@ impl Service {
     /// Reads memories by id.
     pub async fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
         measured("get", read::get(&self.read, caller, request)).await
+    }
+
+    /// Memories that meet the conditions, latest first.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        request: &ListRequest,
+        page: &PageRequest,
+    ) -> Result<Page<MemoryRecord>, Error> {
+        measured("list", browse::list(&self.read, caller, request, page)).await
+    }
+
+    /// How many memories meet the conditions.
+    pub async fn list_total(&self, caller: &Caller, request: &ListRequest) -> Result<usize, Error> {
+        measured("list_total", browse::list_total(&self.read, caller, request)).await
+    }
+
+    /// Those of `ids` that are memories the caller sees.
+    pub async fn find(&self, caller: &Caller, ids: &[MemoryId]) -> Result<Vec<MemoryRecord>, Error> {
+        measured("find", browse::find(&self.read, caller, ids)).await
+    }
+
+    /// What the caller sees of a session or task.
+    pub async fn group(&self, caller: &Caller, group: &Group) -> Result<Option<GroupSummary>, Error> {
+        measured("group", browse::group(&self.read, caller, group)).await
+    }
+
+    /// Memories of a session or task in the order of recording.
+    pub async fn members(
+        &self,
+        caller: &Caller,
+        group: &Group,
+        page: &PageRequest,
+    ) -> Result<Page<MemoryRecord>, Error> {
+        measured("members", browse::members(&self.read, caller, group, page)).await
+    }
+
+    /// Events of a session or task, or of all, earliest first.
+    pub async fn events(
+        &self,
+        caller: &Caller,
+        group: Option<&Group>,
+        page: &PageRequest,
+    ) -> Result<Page<Event>, Error> {
+        measured("events", browse::events(&self.read, caller, group, page)).await
+    }
+
+    /// Those of `ids` that are events the caller sees.
+    pub async fn events_by_id(&self, caller: &Caller, ids: &[EventId]) -> Result<Vec<Event>, Error> {
+        measured("events", browse::events_by_id(&self.read, caller, ids)).await
+    }
+
+    /// Concepts whose name contains `search`, by name.
+    pub async fn concepts(
+        &self,
+        caller: &Caller,
+        search: Option<&str>,
+        page: &PageRequest,
+    ) -> Result<Page<ConceptUse>, Error> {
+        measured("concepts", browse::concepts(&self.read, caller, search, page)).await
+    }
+
+    /// The concept with this name.
+    pub async fn concept_named(&self, caller: &Caller, label: &str) -> Result<Option<ConceptUse>, Error> {
+        measured("concept", browse::concept_named(&self.read, caller, label)).await
+    }
+
+    /// Those of `ids` that are concepts the caller may know of.
+    pub async fn concepts_by_id(&self, caller: &Caller, ids: &[ConceptId]) -> Result<Vec<ConceptUse>, Error> {
+        measured("concept", browse::concepts_by_id(&self.read, caller, ids)).await
+    }
+
+    /// Memories that name a concept: those about it first.
+    pub async fn concept_members(
+        &self,
+        caller: &Caller,
+        concept: ConceptId,
+        page: &PageRequest,
+    ) -> Result<Page<(MemoryRecord, EdgeKind)>, Error> {
+        measured("concept_members", browse::concept_members(&self.read, caller, concept, page)).await
+    }
+
+    /// The edges of each memory.
+    pub async fn edges(&self, caller: &Caller, ids: &[MemoryId]) -> Result<Vec<Vec<Edge>>, Error> {
+        measured("edges", browse::edges(&self.read, caller, ids)).await
+    }
+
+    /// Who changed what and when, latest first.
+    pub async fn audit(&self, caller: &Caller, page: &PageRequest) -> Result<Page<AuditRow>, Error> {
+        measured("audit", browse::audit(&self.read, caller, page)).await
+    }
+
+    /// What became of memories the caller saw, after position `after`.
+    pub async fn changes(&self, caller: &Caller, after: u64) -> Result<Vec<MemoryChange>, Error> {
+        measured("changes", browse::changes(&self.read, caller, after)).await
+    }
+
+    /// The position from which [`Self::changes`] tells only what is new.
+    pub async fn last_change(&self, caller: &Caller) -> Result<u64, Error> {
+        measured("changes", browse::last_change(&self.read, caller)).await
+    }
+
+    /// Wakes when this process may have changed a memory. Other processes change them too, so whoever waits also looks now
+    /// and then.
+    pub fn changed(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// All tokens, oldest first, without their secrets.
+    pub async fn list_tokens(&self, caller: &Caller) -> Result<Vec<StoredToken>, Error> {
+        measured("list_tokens", async {
+            write::require(caller, Right::Admin)?;
+            Ok(self.parts.tokens.tokens().await?)
+        })
+        .await
+    }
+
+    /// Makes a token. Its secret is in this answer and nowhere else.
+    pub async fn create_token(
+        &self,
+        caller: &Caller,
+        request: CreateTokenRequest,
+    ) -> Result<(StoredToken, String), Error> {
+        measured("create_token", async {
+            write::require(caller, Right::Admin)?;
+            let kind: PrincipalKind = input::name("kind", &request.kind)?;
+            let rights = input::names("rights", &request.rights)?.into_iter().collect();
+            let groups = request.groups.into_iter().collect();
+            let (now, id) = (self.parts.clock.now(), self.parts.clock.next_id());
+            let (token, secret) = auth::mint(&request.principal, kind, groups, rights, now, id).map_err(refused)?;
+            self.audited(caller, "create_token").await?;
+            self.parts.tokens.add_token(&token).await?;
+            Ok((token, secret))
+        })
+        .await
+    }
+
+    /// Removes a token: it opens nothing from then on.
+    pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
+        measured("revoke_token", async {
+            write::require(caller, Right::Admin)?;
+            self.audited(caller, "revoke_token").await?;
+            if self.parts.tokens.revoke_token(id).await? { Ok(()) } else { Err(Error::not_found("id")) }
+        })
+        .await
+    }
+
+    /// Writes a row of the audit log for what changes no memory; before it is done, so that nothing is done unseen.
+    async fn audited(&self, caller: &Caller, use_case: &str) -> Result<(), Error> {
+        let change = ChangeSet {
+            id: ChangeId(self.parts.clock.next_id()),
+            at: self.parts.clock.now(),
+            actor: caller.principal.clone(),
+            use_case: use_case.to_owned(),
+            ops: Vec::new(),
+            idempotency: None,
+        };
+        self.parts.graph.apply(&[change]).await?;
+        Ok(())
+    }
+
+    /// [`measured`] for a use case that may change memories; whoever waits for changes is woken.
+    async fn changing<T>(
+        &self,
+        use_case: &'static str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let answer = measured(use_case, work).await;
+        self.changed.send_replace(());
+        answer
     }
 
     /// Sums up a time, a session or a topic.
@@ -277,11 +476,18 @@ impl Revector for Service {
         write::embed_again(&self.write, memories).await
     }
 
-    async fn note_spaces(
-        &self,
-        spaces: Vec<(crate::domain::MemoryId, Vec<String>)>,
-    ) -> Result<(), crate::ports::PortError> {
+    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), crate::ports::PortError> {
         write::note_spaces(&self.write, spaces).await
+    }
+}
+
+fn refused(error: auth::TokenError) -> Error {
+    use auth::TokenError::{File, Name, Random, RightOfPeople, Store};
+    match error {
+        RightOfPeople(right) => Error::bad_input("rights", format!("an agent can never hold {right}")),
+        Name(field) => Error::bad_input(field, auth::NAME_RULE),
+        Store(source) => source.into(),
+        Random | File { .. } => Error::new(ErrorCode::Internal, "internal fault"),
     }
 }
 
@@ -314,18 +520,25 @@ fn span(use_case: &str) -> tracing::Span {
             }
         };
     }
-    named!("store" "update" "forget" "link" "feedback" "observe" "import" "recall" "associate" "get" "summarize" "explain" "trace" "brief" "status" "doctor" "reindex")
+    named!(
+        "store" "update" "forget" "link" "feedback" "observe" "import" "recall" "associate" "get" "list"
+        "list_total" "find" "group" "members" "events" "concepts" "concept" "concept_members" "edges" "audit"
+        "changes" "list_tokens" "create_token" "revoke_token" "summarize" "explain" "trace" "brief" "status"
+        "doctor" "reindex"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_use_case_has_a_span_of_its_name() {
-        let source = include_str!("service.rs");
-        let (code, table) = source.split_once("named!(\"").expect("the table of spans");
+        let (code, table) = include_str!("service.rs").split_once("named!(\n").expect("the table of spans");
         let table = table.split(')').next().unwrap_or_default();
-        for used in code.split("measured(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next()) {
-            assert!(table.contains(&format!("{used}\"")), "{used} has no line in `span`");
+        let used = regex::Regex::new(r#"(?:measured|changing)\(\s*"(\w+)""#).expect("a pattern");
+        let used: Vec<&str> = used.captures_iter(code).map(|found| found.extract::<1>().1[0]).collect();
+        assert!(used.len() > 20, "{used:?}");
+        for used in used {
+            assert!(table.contains(&format!("\"{used}\"")), "{used} has no line in `span`");
         }
     }
 }

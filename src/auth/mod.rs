@@ -28,6 +28,8 @@ const PREFIX: &str = "rcl_";
 const SECRET_BYTES: usize = 32;
 /// Longest name of a principal or a group, in bytes.
 const NAME_BYTES: usize = 128;
+/// What a name must be.
+pub const NAME_RULE: &str = "must have between 1 and 128 bytes, no control characters and no blanks at its ends";
 /// The file of the first tokens, in the data folder, and its name until they are all stored.
 const FILE: &str = "tokens.json";
 const DRAFT: &str = "tokens.json.new";
@@ -41,7 +43,7 @@ pub enum TokenError {
     #[error("rights: an agent can never hold {0}")]
     RightOfPeople(Right),
     /// A principal or group name that cannot be one.
-    #[error("{0}: must have between 1 and {NAME_BYTES} bytes, no control characters and no blanks at its ends")]
+    #[error("{0}: {NAME_RULE}")]
     Name(&'static str),
     /// The operating system gives no random bytes.
     #[error("no random bytes from the operating system")]

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
-use crate::ports::{GraphStore, Journal, PortError, SpaceSpec, TokenStore, VectorIndex};
+use crate::ports::{Browse, GraphStore, Journal, PortError, SpaceSpec, TokenStore, VectorIndex};
 
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,8 @@ pub enum OpenError {
 pub struct Graph {
     /// Memories and their edges.
     pub store: Arc<dyn GraphStore>,
+    /// The same, page by page.
+    pub browse: Arc<dyn Browse>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
     /// Changes that wait for the store.
@@ -62,7 +64,7 @@ pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
     };
     let opened = SqliteStore::open(dir.join(path)).await;
     let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
-    Ok(Graph { store: store.clone(), tokens: store.clone(), journal: store })
+    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store.clone(), journal: store })
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.

@@ -12,7 +12,7 @@ use crate::{
     backends::SystemClock,
     config,
     domain::{PrincipalKind, Right},
-    mcp,
+    graphql, mcp,
     ports::Clock,
 };
 
@@ -51,6 +51,9 @@ pub(super) enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
+    /// The MCP tool listing instead of the GraphQL schema.
+    #[arg(long)]
+    mcp: bool,
     /// Compare with this file instead of printing; exit 1 if it differs.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -170,14 +173,14 @@ pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result
 }
 
 pub(super) fn schema(args: &SchemaArgs) -> anyhow::Result<()> {
-    let listing = format!("{:#}\n", mcp::tool_listing());
+    let served = if args.mcp { format!("{:#}\n", mcp::tool_listing()) } else { graphql::sdl() };
     let Some(path) = &args.check else {
-        print!("{listing}");
+        print!("{served}");
         return Ok(());
     };
     let stored = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     anyhow::ensure!(
-        stored == listing,
+        stored == served,
         "{} is not what the program serves; write it anew with `recollect schema`",
         path.display()
     );

@@ -70,7 +70,15 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     read.deadline_ms = read.deadline_ms.max(60_000);
     let names: Vec<String> = embedders.iter().map(|embedder| embedder.card().id.clone()).collect();
     let clock = Arc::new(backends::SystemClock);
-    let parts = Parts { graph: graph.store, tokens: graph.tokens, index: index.clone(), embedders, clock, drain };
+    let parts = Parts {
+        graph: graph.store,
+        browse: graph.browse,
+        tokens: graph.tokens,
+        index: index.clone(),
+        embedders,
+        clock,
+        drain,
+    };
     let service = Service::new(parts, read, config.write.clone());
 
     let store_bar = output::progress(set.memories.len(), "store");

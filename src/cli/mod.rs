@@ -75,7 +75,7 @@ enum Command {
     /// Manage bearer tokens; works while the service runs.
     #[command(subcommand)]
     Token(admin::TokenCommand),
-    /// Print the MCP tool listing that the program serves.
+    /// Print the GraphQL schema, or the MCP tool listing, that the program serves.
     Schema(admin::SchemaArgs),
     /// Print the settings in force.
     Config(admin::ConfigArgs),

@@ -86,15 +86,14 @@ pub(super) async fn mcp(ctx: Context, args: McpArgs) -> anyhow::Result<()> {
 /// Tells a person how to connect, once the service answers.
 fn greet(url: &str, data: &std::path::Path) {
     let tokens = data.join("tokens.json");
-    let token = std::fs::read_to_string(&tokens)
-        .ok()
-        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
-        .and_then(|tokens| tokens["agent"].as_str().map(str::to_owned));
+    let first =
+        std::fs::read_to_string(&tokens).ok().and_then(|text| serde_json::from_str::<auth::FirstTokens>(&text).ok());
     println!("recollect serves at {url}/");
-    match token {
-        Some(token) => {
+    match first {
+        Some(auth::FirstTokens { admin, agent, .. }) => {
             let snippet = serde_json::json!({"mcpServers": {"recollect": {
-                "type": "http", "url": format!("{url}/mcp"), "headers": {"Authorization": format!("Bearer {token}")}}}});
+                "type": "http", "url": format!("{url}/mcp"), "headers": {"Authorization": format!("Bearer {agent}")}}}});
+            println!("the playground, as admin: {url}/playground#token={admin}");
             println!("tokens are in {}; for an MCP client:\n{snippet:#}", tokens.display());
         }
         None => println!("make a token with `recollect token create`"),

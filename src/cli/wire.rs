@@ -132,6 +132,7 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     }
     let parts = Parts {
         graph: graph.store,
+        browse: graph.browse,
         tokens: graph.tokens,
         index,
         embedders,

@@ -66,6 +66,7 @@ pub struct Server {
     pub shutdown_secs: u64,
     pub mcp: McpSettings,
     pub oauth: OAuth,
+    pub graphql: Graphql,
 }
 
 /// See `[server.oauth]` in `config.default.toml`.
@@ -75,6 +76,24 @@ pub struct Server {
 pub struct OAuth {
     pub authorization_servers: Vec<String>,
     pub resource: String,
+}
+
+/// See `[server.graphql]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Graphql {
+    pub max_query_bytes: usize,
+    pub max_depth: usize,
+    pub max_complexity: usize,
+    pub max_fields: usize,
+    pub max_root_fields: usize,
+    pub max_aliases: usize,
+    pub max_directives: usize,
+    pub poll_ms: u64,
+    pub init_timeout_ms: u64,
+    pub max_connections: usize,
+    pub max_subscriptions: usize,
 }
 
 /// See `[data]` in `config.default.toml`.

@@ -30,6 +30,11 @@ pub struct ChangeSet {
     pub idempotency: Option<Idempotency>,
 }
 
+impl ChangeSet {
+    /// Use case of the changes that only count uses: they say nothing to an audit or to a subscriber.
+    pub const COUNT_USES: &str = "count_uses";
+}
+
 /// Ties a client's key to the answer it got.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Idempotency {
@@ -142,6 +147,28 @@ names! {
         Dropped = "dropped",
         /// Accepted and durable, written when the store is back.
         Queued = "queued",
+    }
+}
+
+names! {
+    /// What a change did to a memory, for the audit log and the change log.
+    Effect {
+        /// It was stored.
+        Created = "created",
+        /// Fields of it changed.
+        Updated = "updated",
+        /// It was replaced by a newer one.
+        Superseded = "superseded",
+        /// It was put aside.
+        Archived = "archived",
+        /// It was stored again or returned; its counter went up.
+        Refreshed = "refreshed",
+        /// An edge to or from it was made.
+        Linked = "linked",
+        /// Somebody said whether it helped.
+        Voted = "voted",
+        /// It was removed.
+        Forgotten = "forgotten",
     }
 }
 

@@ -15,7 +15,7 @@ mod vector;
 mod visibility;
 
 pub use caller::{Caller, PrincipalKind, Right};
-pub use change::{ChangeSet, Forgetting, Idempotency, IndexOp, Op, Outcome, Payload, Point};
+pub use change::{ChangeSet, Effect, Forgetting, Idempotency, IndexOp, Op, Outcome, Payload, Point};
 pub use concept::{Concept, ConceptKey, ConceptOrigin};
 pub use edge::{Direction, Edge, EdgeKind};
 pub use event::{Event, EventDetail, EventKind, Feedback};

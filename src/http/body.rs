@@ -36,24 +36,26 @@ async fn read(request: Request, limit: usize) -> Result<Request, Response> {
     if request.method() != Method::POST {
         return Ok(request);
     }
-    let too_large = || {
-        let message = format!("body: larger than {limit} bytes");
-        Failure::new(ErrorCode::PayloadTooLarge, message).into_response()
-    };
     let (parts, body) = request.into_parts();
-    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let bytes = whole(&parts.headers, body, limit).await.map_err(IntoResponse::into_response)?;
+    check_message(&parts.headers, &bytes)?;
+    Ok(Request::from_parts(parts, Body::from(bytes)))
+}
+
+/// The whole body, unless it is larger than `limit`.
+pub(super) async fn whole(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let too_large = || Failure::new(ErrorCode::PayloadTooLarge, format!("body: larger than {limit} bytes"));
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: usize| length > limit) {
         return Err(too_large());
     }
-    let bytes = to_bytes(body, limit).await.map_err(|error| {
+    to_bytes(body, limit).await.map_err(|error| {
         let source = std::error::Error::source(&error);
         if source.is_some_and(|source| source.to_string() == "length limit exceeded") {
             return too_large();
         }
-        Failure::new(ErrorCode::BadUserInput, "body: broke off").into_response()
-    })?;
-    check_message(&parts.headers, &bytes)?;
-    Ok(Request::from_parts(parts, Body::from(bytes)))
+        Failure::new(ErrorCode::BadUserInput, "body: broke off")
+    })
 }
 
 /// JSON that is too deep, or that holds what is no text (lone surrogates) or no number (NaN), is a parse error.

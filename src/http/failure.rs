@@ -11,7 +11,7 @@ use serde_json::json;
 use super::trace;
 use crate::{
     error::{Error, ErrorCode},
-    telemetry,
+    graphql, telemetry,
 };
 
 /// An error on its way out.
@@ -20,11 +20,17 @@ pub(super) struct Failure {
     status: StatusCode,
     code: ErrorCode,
     message: String,
+    /// What a refused token is told; without one, which kind of token is wanted.
+    challenge: Option<HeaderValue>,
 }
 
 impl Failure {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { status: status(code), code, message: message.into() }
+        Self { status: status(code), code, message: message.into(), challenge: None }
+    }
+
+    pub(super) fn with_challenge(self, challenge: HeaderValue) -> Self {
+        Self { challenge: Some(challenge), ..self }
     }
 
     /// The same with a status that says more than the code's own.
@@ -43,16 +49,31 @@ impl From<Error> for Failure {
     }
 }
 
+impl Failure {
+    /// As an answer of the GraphQL face, whose clients read errors as their specification writes them.
+    pub(super) fn in_graphql(self, media: &'static str) -> Response {
+        let Self { status, code, message, challenge } = self;
+        telemetry::count_error("http", code.name());
+        let body = graphql::failure(&Error::new(code, message));
+        let response = (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response();
+        challenged(response, code, challenge)
+    }
+}
+
+fn challenged(mut response: Response, code: ErrorCode, challenge: Option<HeaderValue>) -> Response {
+    if code == ErrorCode::Unauthenticated {
+        let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         telemetry::count_error("http", self.code.name());
         let body = json!({"error": {"code": self.code.name(), "message": self.message,
             "retryable": self.code.retryable(), "trace_id": trace::id()}});
-        let mut response = (self.status, Json(body)).into_response();
-        if self.code == ErrorCode::Unauthenticated {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
+        challenged((self.status, Json(body)).into_response(), self.code, self.challenge)
     }
 }
 

@@ -1,15 +1,19 @@
 //! The HTTP face: routes, and what every request passes on its way to one.
 //!
 //! Outermost first: request id, log line and time (`trace`), panics, host and origin (`guard`), then for `/mcp` the bearer
-//! token (`bearer`) and the body (`body`). Every error leaves as JSON with a code (`failure`). To add a route: a line in
-//! [`router`]; one that shows data goes below `bearer::require`.
+//! token (`bearer`) and the body (`body`); `/graphql` asks for its token itself, since a web socket brings it later
+//! (`socket`). Every error leaves as JSON with a code (`failure`). To add a route: a line in [`router`]; one that shows data
+//! goes below `bearer::require`.
 
 mod bearer;
 mod body;
 mod failure;
+mod graphql;
 mod guard;
 mod oauth;
 mod pages;
+mod playground;
+mod socket;
 mod trace;
 
 use std::{future::IntoFuture, io, net::SocketAddr, sync::Arc, time::Duration};
@@ -21,14 +25,14 @@ use axum::{
     routing::get,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     cors::{AllowOrigin, CorsLayer},
 };
 
-use crate::{config, mcp, service::Service};
+use crate::{config, graphql::Graphql, mcp, service::Service};
 use failure::Failure;
 use guard::Guard;
 use oauth::Metadata;
@@ -42,6 +46,10 @@ pub struct AppState {
     oauth: Option<Arc<Metadata>>,
     max_body_bytes: usize,
     mcp: mcp::McpSettings,
+    graphql: Graphql,
+    limits: config::Graphql,
+    /// One permit for each web socket.
+    sockets: Arc<Semaphore>,
 }
 
 impl AppState {
@@ -49,7 +57,17 @@ impl AppState {
     pub fn new(service: Arc<Service>, config: &config::Server, address: SocketAddr, metrics: PrometheusHandle) -> Self {
         let guard = Arc::new(Guard::new(address, &config.allowed_hosts, &config.allowed_origins));
         let oauth = Metadata::new(&config.oauth).map(Arc::new);
-        Self { service, metrics, guard, oauth, max_body_bytes: config.max_body_bytes, mcp: config.mcp }
+        Self {
+            graphql: Graphql::new(service.clone(), config.graphql.clone()),
+            limits: config.graphql.clone(),
+            sockets: Arc::new(Semaphore::new(config.graphql.max_connections)),
+            service,
+            metrics,
+            guard,
+            oauth,
+            max_body_bytes: config.max_body_bytes,
+            mcp: config.mcp,
+        }
     }
 }
 
@@ -61,9 +79,13 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), bearer::require));
     let checked = Router::new()
         .route("/", get(pages::front))
+        .route("/front.js", get(pages::script))
         .route("/metrics", get(pages::metrics))
         .route("/.well-known/oauth-protected-resource", get(oauth::metadata))
         .route("/.well-known/oauth-protected-resource/mcp", get(oauth::metadata))
+        .route("/graphql", get(graphql::get).post(graphql::post))
+        .route("/playground", get(playground::page))
+        .route("/playground/{file}", get(playground::part))
         .merge(mcp)
         .layer(cors(&state.guard))
         .layer(from_fn_with_state(state.clone(), guard::check));

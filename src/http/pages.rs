@@ -11,15 +11,26 @@ use serde_json::{Map, Value, json};
 use super::AppState;
 
 const FRONT: &str = include_str!("front.html");
+const SCRIPT: &str = include_str!("front.js");
 
 /// What this is and where its doors are.
 pub(super) async fn front() -> impl IntoResponse {
     let headers = [
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        ),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
     ];
     (headers, Html(FRONT.replace("{version}", env!("CARGO_PKG_VERSION"))))
+}
+
+/// Hands a token in the link on to the playground.
+pub(super) async fn script() -> impl IntoResponse {
+    let headers =
+        [(header::CONTENT_TYPE, "text/javascript; charset=utf-8"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    (headers, SCRIPT)
 }
 
 /// The process is alive.

@@ -49,7 +49,7 @@ impl Uses {
             id: ChangeId(self.clock.next_id()),
             at: self.clock.now(),
             actor: "system".to_owned(),
-            use_case: "count_uses".to_owned(),
+            use_case: ChangeSet::COUNT_USES.to_owned(),
             ops: vec![Op::Touch { ids: ids.clone() }],
             idempotency: None,
         };

@@ -4,6 +4,7 @@
 //! error; methods that write say their atomicity. To add a port: a file here, an adapter in `backends` or `models`, a
 //! contract suite in `tests/it`.
 
+mod browse;
 mod clock;
 mod embedder;
 mod error;
@@ -14,6 +15,7 @@ mod reranker;
 mod token_store;
 mod vector_index;
 
+pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;
 pub use embedder::{Calibration, Embedder, ModelCard};
 pub use error::{PortError, PortErrorKind};

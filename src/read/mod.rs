@@ -4,6 +4,7 @@
 //! a signal to an answer: a field in `scoring::Signals`, filled in `rank.rs`.
 
 mod associate;
+pub mod browse;
 mod candidates;
 mod cursor;
 mod expand;
@@ -33,12 +34,14 @@ pub use settings::{Profile, ReadSettings};
 pub use summarize::{brief, summarize};
 pub use trace::trace;
 
-use crate::ports::{Clock, Embedder, GraphStore, VectorIndex};
+use crate::ports::{Browse, Clock, Embedder, GraphStore, VectorIndex};
 
 /// What the read path works with.
 pub struct ReadContext {
     /// The truth and the keyword arm.
     pub graph: Arc<dyn GraphStore>,
+    /// The same, page by page.
+    pub browse: Arc<dyn Browse>,
     /// The semantic arm.
     pub index: Arc<dyn VectorIndex>,
     /// In the order of the settings; the first has every memory.

@@ -190,7 +190,8 @@ pub(super) async fn named(
         .map(|title| (title.key, title.label))
         .collect();
     // Hundreds of keys for each memory: hashing them is a noticeable part of a store.
-    let mut looked_up: HashSet<&str, RandomState> = memories.iter().flat_map(|(_, reading)| reading.labels.keys()).collect();
+    let mut looked_up: HashSet<&str, RandomState> =
+        memories.iter().flat_map(|(_, reading)| reading.labels.keys()).collect();
     looked_up.extend(titles.keys().map(|key| key.0.as_str()));
     let looked_up: Vec<ConceptKey> = looked_up.into_iter().map(|key| ConceptKey(key.to_owned())).collect();
     let stored: HashMap<ConceptKey, String> = ctx

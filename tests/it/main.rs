@@ -10,6 +10,7 @@ mod cli;
 mod contract;
 mod crash;
 mod faces;
+mod graphql;
 mod jobs;
 mod look_back;
 mod models;

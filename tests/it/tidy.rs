@@ -28,11 +28,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("jobs", &["domain", "ports", "telemetry"]),
     ("write", &["domain", "error", "input", "jobs", "ports", "telemetry", "text"]),
     ("read", &["domain", "error", "input", "ports", "scoring", "telemetry", "text", "write"]),
-    ("service", &["domain", "error", "jobs", "ports", "read", "telemetry", "write"]),
+    ("service", &["auth", "domain", "error", "input", "jobs", "ports", "read", "telemetry", "write"]),
     ("auth", &["domain", "ports"]),
     ("eval", &["domain", "error", "ports", "read", "service", "write"]),
     ("mcp", &["domain", "error", "input", "read", "service", "telemetry", "write"]),
-    ("http", &["auth", "config", "error", "mcp", "service", "telemetry"]),
+    ("graphql", &["config", "domain", "error", "input", "ports", "read", "service"]),
+    ("http", &["auth", "config", "domain", "error", "graphql", "mcp", "service", "telemetry"]),
     (
         "cli",
         &[
@@ -42,6 +43,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "domain",
             "error",
             "eval",
+            "graphql",
             "http",
             "jobs",
             "mcp",

@@ -8,7 +8,9 @@ use super::{
     rows::{body_of_memory, integer, memory, memory_columns, pack},
 };
 use crate::{
-    domain::{ChangeSet, Concept, Edge, EdgeKind, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Scope, Status},
+    domain::{
+        ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Scope, Status,
+    },
     ports::Applied,
 };
 use jiff::Timestamp;
@@ -42,42 +44,65 @@ fn apply_one(
     change: &ChangeSet,
     unwritten: &mut Vec<Terms>,
 ) -> Result<Applied, SqliteError> {
-    let new = transaction
+    let seq: Option<i64> = transaction
         .prepare_cached(
-            "INSERT INTO change (id, at, actor, use_case, ops) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO change (id, at, actor, use_case, ops) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING
+             RETURNING seq",
         )?
-        .execute(params![
-            change.id.0.as_bytes(),
-            change.at.as_microsecond(),
-            change.actor,
-            change.use_case,
-            integer(change.ops.len() as u64)
-        ])?;
-    if new == 0 {
-        return Ok(Applied::Before);
-    }
+        .query_row(
+            params![
+                change.id.0.as_bytes(),
+                change.at.as_microsecond(),
+                change.actor,
+                change.use_case,
+                integer(change.ops.len() as u64)
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(seq) = seq else { return Ok(Applied::Before) };
     let (mut retired, mut loosened) = (Vec::new(), Vec::new());
     for op in &change.ops {
         match op {
             Op::PutMemory { memory, expected_revision, .. } => {
                 put_memory(transaction, memory, *expected_revision, change.at, unwritten)?;
+                let effect = if *expected_revision == 0 { Effect::Created } else { Effect::Updated };
+                note(transaction, seq, memory.id.0, effect)?;
             }
             Op::Retire { id, status, valid_to } => {
-                retired.push(retire(transaction, *id, *status, *valid_to, change.at)?);
+                let ended = retire(transaction, *id, *status, *valid_to, change.at)?;
+                retired.push(ended);
+                if ended {
+                    let effect = if *status == Status::Superseded { Effect::Superseded } else { Effect::Archived };
+                    note(transaction, seq, id.0, effect)?;
+                }
             }
-            Op::Touch { ids } => touch(transaction, ids, change.at)?,
+            Op::Touch { ids } => {
+                touch(transaction, ids, change.at)?;
+                if change.use_case != ChangeSet::COUNT_USES {
+                    for id in ids {
+                        note(transaction, seq, id.0, Effect::Refreshed)?;
+                    }
+                }
+            }
             Op::SetSpaces { id, spaces } => set_spaces(transaction, *id, spaces)?,
             Op::PutEdge(edge) => put_edge(transaction, edge, change.at)?,
             Op::DropEdges { from, kinds } => drop_edges(transaction, *from, kinds, change.at, &mut loosened)?,
             Op::PutConcept(concept) => put_concept(transaction, concept)?,
             Op::PutEvent(event) => put_event(transaction, event)?,
-            Op::Vote { id, principal, useful, note, confidence } => {
-                let vote = Vote { principal, useful: *useful, note: note.as_deref() };
+            Op::Vote { id, principal, useful, note: why, confidence } => {
+                let vote = Vote { principal, useful: *useful, note: why.as_deref() };
                 put_vote(transaction, *id, &vote, *confidence, change.at)?;
+                note(transaction, seq, id.0, Effect::Voted)?;
             }
-            Op::Forget { id } => forget(transaction, *id, &mut loosened, unwritten)?,
+            Op::Forget { id } => {
+                // Before it is gone: the row needs its scope.
+                note(transaction, seq, id.0, Effect::Forgotten)?;
+                forget(transaction, *id, &mut loosened, unwritten)?;
+            }
         }
     }
+    note_links(transaction, seq, change)?;
     // Not before: what one operation lets go, a later one may name again.
     remove_orphans(transaction, loosened)?;
     // A memory that was not active has not changed, so its point must not either.
@@ -92,6 +117,35 @@ fn apply_one(
         put_answer(transaction, change, idempotency)?;
     }
     Ok(Applied::Now)
+}
+
+/// Notes in the change log what became of a memory. The first note of a change stands; an id that is no memory has none.
+fn note(transaction: &Transaction<'_>, seq: i64, id: Uuid, effect: Effect) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO change_memory (seq, memory, effect, scope) SELECT ?1, id, ?3, scope FROM memory WHERE id = ?2
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![seq, id.as_bytes(), effect.name()])?;
+    Ok(())
+}
+
+/// Notes the ends of edges that somebody made; those between neighbours in a session or task, and those made for
+/// similarity alone, go without saying. Last of all, since any other effect says more.
+fn note_links(transaction: &Transaction<'_>, seq: i64, change: &ChangeSet) -> Result<(), SqliteError> {
+    for op in &change.ops {
+        if let Op::PutEdge(edge) = op
+            && edge.reason.as_deref() != Some(Edge::SIMILAR)
+            && matches!(
+                edge.kind,
+                EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
+            )
+        {
+            note(transaction, seq, edge.from, Effect::Linked)?;
+            note(transaction, seq, edge.to, Effect::Linked)?;
+        }
+    }
+    Ok(())
 }
 
 struct Stored {

@@ -7,6 +7,7 @@
 //! To add a port method: a function in `read`, `apply` or a file of its own, and a line in the port's file.
 
 mod apply;
+mod browse;
 mod error;
 mod frequency;
 mod graph_store;

@@ -202,7 +202,7 @@ impl Conditions {
 }
 
 /// Values of a field as a JSON list; an empty list asks nothing.
-fn alternatives<T: Into<serde_json::Value>>(values: impl Iterator<Item = T>) -> Option<String> {
+pub(super) fn alternatives<T: Into<serde_json::Value>>(values: impl Iterator<Item = T>) -> Option<String> {
     let values: Vec<serde_json::Value> = values.map(Into::into).collect();
     (!values.is_empty()).then(|| serde_json::Value::from(values).to_string())
 }

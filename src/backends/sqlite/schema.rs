@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_start.sql"),
     include_str!("migrations/0002_history.sql"),
     include_str!("migrations/0003_event_memory.sql"),
+    include_str!("migrations/0004_change_log.sql"),
 ];
 
 /// Marks the file as ours ("reco").

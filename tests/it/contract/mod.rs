@@ -18,6 +18,7 @@ macro_rules! suite {
 }
 pub(crate) use suite;
 
+mod browse;
 mod graph_store;
 mod journal;
 mod sqlite;

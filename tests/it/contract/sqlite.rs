@@ -5,11 +5,13 @@ use std::{fs, path::Path};
 use recollect::{
     backends::sqlite::SqliteStore,
     domain::{AsOf, ConceptKey, EdgeKind, Filter, IndexOp, Memory, NamedVector, Op, Scope, Status, Visibility},
-    ports::{GraphStore, Journal, KeywordQuery, PortError, PortErrorKind},
+    ports::{Browse, GraphStore, Journal, KeywordQuery, PortError, PortErrorKind},
 };
 use tempfile::TempDir;
 
-use super::{graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite};
+use super::{
+    browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite,
+};
 use crate::support::{at, change, id, memory};
 
 async fn open() -> Option<(SqliteStore, TempDir)> {
@@ -17,6 +19,7 @@ async fn open() -> Option<(SqliteStore, TempDir)> {
     Some((SqliteStore::open(folder.path().join("store.db")).await.unwrap(), folder))
 }
 
+browse_suite!(crate::contract::sqlite::open);
 graph_store_suite!(crate::contract::sqlite::open);
 token_store_suite!(crate::contract::sqlite::open);
 journal_suite!(crate::contract::sqlite::open);
@@ -126,6 +129,25 @@ async fn history_of_the_first_format_is_found_by_its_words() {
     assert_eq!(found("apple", 15, None).await, 0);
     drop(store);
     SqliteStore::open(&path).await.unwrap();
+}
+
+#[tokio::test]
+async fn file_of_the_first_format_is_brought_up_to_date_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let first = include_str!("../../../src/backends/sqlite/migrations/0001_start.sql");
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch(first).unwrap();
+    raw.execute_batch(
+        "INSERT INTO change (id, at, actor, use_case, ops) VALUES (zeroblob(16), 7, 'ann', 'store', 1);
+         PRAGMA application_id = 1919247215; PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(raw);
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.apply(&[change(2, vec![put(memory(1, &Scope::Global, "new"))])]).await.unwrap();
+    let log = Browse::audit(&store, None, 10, &all()).await.unwrap();
+    assert_eq!(log.iter().map(|row| (row.actor.as_str(), row.total)).collect::<Vec<_>>(), [("alice", 1), ("ann", 0)]);
 }
 
 #[tokio::test]

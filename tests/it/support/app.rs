@@ -78,6 +78,7 @@ impl App {
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));
         let mut parts = Parts {
             graph: graph.store,
+            browse: graph.browse,
             index,
             embedders,
             tokens: graph.tokens,
