@@ -38,6 +38,10 @@ impl Failure {
         Self { status, ..self }
     }
 
+    pub(super) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     pub(super) fn internal() -> Self {
         Self::new(ErrorCode::Internal, "internal fault")
     }

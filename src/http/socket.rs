@@ -56,6 +56,7 @@ struct Closed(u16, &'static str);
 const BAD_MESSAGE: Closed = Closed(4400, "not a message of the protocol");
 const NOT_INITIALISED: Closed = Closed(4401, "connection_init comes first");
 const FORBIDDEN: Closed = Closed(4403, "the bearer token is not valid");
+const UNCHECKED: Closed = Closed(1011, "the bearer token cannot be checked now");
 const INIT_TIMEOUT: Closed = Closed(4408, "connection_init did not come in time");
 const TWICE_INITIALISED: Closed = Closed(4429, "connection_init came twice");
 const TWICE_SUBSCRIBED: Closed = Closed(4409, "an operation with this id is under way");
@@ -87,7 +88,11 @@ async fn serve(state: AppState, socket: WebSocket, _permit: OwnedSemaphorePermit
         Ok(Err(closed)) => return close(&mut sink, closed).await,
         Err(_) => return close(&mut sink, INIT_TIMEOUT).await,
     };
-    let Ok(caller) = bearer::owner(&state, &token).await else { return close(&mut sink, FORBIDDEN).await };
+    let caller = match bearer::owner(&state, &token).await {
+        Ok(caller) => caller,
+        Err(refused) if refused.code() == ErrorCode::Unauthenticated => return close(&mut sink, FORBIDDEN).await,
+        Err(_) => return close(&mut sink, UNCHECKED).await,
+    };
     let (say, mut said) = mpsc::channel(WAITING);
     let mut session = Session { state, caller, sink, running: HashMap::new(), runs: 0, say };
     let closed = session.run(&token, &mut source, &mut said).await;
@@ -153,7 +158,7 @@ impl Session {
                 _ = check.tick() => {
                     if heard.elapsed() > SILENCE {
                         Err(GONE)
-                    } else if bearer::owner(&self.state, token).await.is_err() {
+                    } else if self.revoked(token).await {
                         Err(FORBIDDEN)
                     } else {
                         within(self.sink.send(Message::Ping(Default::default()))).await
@@ -164,6 +169,12 @@ impl Session {
                 return closed;
             }
         }
+    }
+
+    /// Whether the token opens nothing any longer. A store that cannot answer now takes nothing back.
+    async fn revoked(&self, token: &str) -> bool {
+        let owner = bearer::owner(&self.state, token).await;
+        owner.is_err_and(|refused| refused.code() == ErrorCode::Unauthenticated)
     }
 
     /// What the client says.

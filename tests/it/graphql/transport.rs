@@ -202,3 +202,28 @@ async fn the_media_type_is_the_one_that_is_accepted_and_old_clients_get_200() {
     }
     coded(with(Some("text/html"), QUERY).await, 406, "BAD_USER_INPUT").await;
 }
+
+#[tokio::test]
+async fn the_playground_is_under_a_strict_policy_or_says_how_to_build_it() {
+    let app = App::start().await;
+    let ann = app.client("ann", &[], &[]).await;
+    let get = async |path: &str| ann.http.get(format!("{}{path}", app.url)).send().await.expect("an answer");
+    let page = get("/playground").await;
+    let (status, policy) =
+        (page.status(), page.headers()["content-security-policy"].to_str().expect("text").to_owned());
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    assert!(!policy.contains("unsafe-eval") && !policy.contains("http"), "{policy}");
+    let text = page.text().await.expect("text");
+    if status == StatusCode::NOT_FOUND {
+        assert!(text.contains("make web"), "{text}");
+    } else {
+        assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("<script>"), "{text}");
+        let script = get("/playground/playground.js").await;
+        assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
+        let tag = script.headers()["etag"].clone();
+        let again = ann.http.get(format!("{}/playground/playground.js", app.url)).header("if-none-match", tag);
+        assert_eq!(again.send().await.expect("an answer").status(), StatusCode::NOT_MODIFIED);
+    }
+    assert_eq!(get("/playground/nothing.js").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(get("/playground/..%2Findex.html").await.status(), StatusCode::NOT_FOUND);
+}
