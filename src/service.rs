@@ -184,9 +184,11 @@ impl Service {
 
     /// Answers a question.
     pub async fn recall(&self, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
-        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        // To list the latest, or to look back, is not to use.
+        let latest = request.mode.as_deref() == Some(read::Mode::Recent.name());
+        let uses = !latest && request.as_of.is_none() && request.known_at.is_none();
         let reply = measured("recall", read::recall(&self.read, caller, request)).await?;
-        if !looks_back {
+        if uses {
             self.uses.note(reply.items.iter().filter_map(|item| item.id.parse().ok()));
         }
         Ok(reply)
@@ -194,9 +196,9 @@ impl Service {
 
     /// Walks the graph.
     pub async fn associate(&self, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
-        let looks_back = request.as_of.is_some() || request.known_at.is_some();
+        let uses = request.as_of.is_none() && request.known_at.is_none();
         let reply = measured("associate", read::associate(&self.read, caller, request)).await?;
-        if !looks_back {
+        if uses {
             self.uses.note(reply.items.iter().filter_map(|found| found.item.id.parse().ok()));
         }
         Ok(reply)

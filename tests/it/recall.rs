@@ -276,8 +276,9 @@ async fn being_recalled_counts_as_use_and_changes_no_look_back() {
     assert_eq!(used(Some(&moment)).await, (0, false), "uses are no part of what was believed");
     let request = RecallRequest { query: "kettle".into(), known_at: Some(moment), ..RecallRequest::default() };
     assert_eq!(app.service.recall(&caller(), request).await.expect("recalled").items.len(), 1);
+    recall(&app, "", "recent").await;
     app.service.uses().flush().await.expect("written");
-    assert_eq!(used(None).await.0, 2, "looking back is no use");
+    assert_eq!(used(None).await.0, 2, "neither looking back nor listing the latest is use");
     // What runs in the background writes the rest when it is stopped.
     let stop = tokio_util::sync::CancellationToken::new();
     let running = tokio::spawn({
