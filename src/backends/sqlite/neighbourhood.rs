@@ -116,6 +116,21 @@ const NAMED_CONCEPTS: Timed = over_mentions!(
         visible!("e.scope")
     ]
 );
+/// What names `:concepts` and did at `:known`, from one table of mentions.
+macro_rules! uses_then {
+    ($mentions:literal, $held:literal) => {
+        concat!(
+            "SELECT e.concept, e.memory, e.kind FROM rarray(:concepts) asked CROSS JOIN ",
+            $mentions,
+            " e ON e.concept = asked.value WHERE ifnull(e.since, e.recorded_at) <= :known",
+            $held,
+            " AND ",
+            visible!("e.memory_scope"),
+            " AND ",
+            visible!("e.scope")
+        )
+    };
+}
 const USES: Timed = Timed {
     now: concat!(
         "SELECT asked.value, sum(u.uses), sum(u.about)
@@ -126,14 +141,11 @@ const USES: Timed = Timed {
         " GROUP BY asked.value"
     ),
     then: concat!(
-        "SELECT asked.value, count(DISTINCT e.memory), count(DISTINCT CASE WHEN e.kind = 'ABOUT' THEN e.memory END)
-         FROM rarray(:concepts) asked CROSS JOIN ",
-        mentions_then!(),
-        " e ON e.concept = asked.value WHERE ",
-        visible!("e.memory_scope"),
-        " AND ",
-        visible!("e.scope"),
-        " GROUP BY asked.value"
+        "SELECT concept, count(DISTINCT memory), count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) FROM (",
+        uses_then!("mention", ""),
+        " UNION ALL ",
+        uses_then!("mention_state", " AND :known < e.ended_at"),
+        ") GROUP BY concept"
     ),
 };
 /// About first: 'ABOUT' sorts before 'MENTIONS'. The latest first among them.

@@ -378,6 +378,23 @@ macro_rules! mentions_then {
 }
 pub(super) use mentions_then;
 
+/// What names the concepts with `:keys` and did at `:known`, from one table of mentions.
+macro_rules! named_then {
+    ($mentions:literal, $held:literal) => {
+        concat!(
+            "SELECT asked.rowid AS place, c.id, c.key, c.label, c.origin, e.memory, e.kind
+             FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value CROSS JOIN ",
+            $mentions,
+            " e ON e.concept = c.rowid WHERE ifnull(e.since, e.recorded_at) <= :known",
+            $held,
+            " AND ",
+            visible!("e.memory_scope"),
+            " AND ",
+            visible!("e.scope")
+        )
+    };
+}
+
 pub(super) fn concepts(
     connection: &Connection,
     keys: &[ConceptKey],
@@ -394,15 +411,12 @@ pub(super) fn concepts(
         " GROUP BY c.rowid ORDER BY min(asked.rowid)"
     );
     let then = concat!(
-        "SELECT c.id, c.key, c.label, c.origin, count(DISTINCT e.memory),
-            count(DISTINCT CASE WHEN e.kind = 'ABOUT' THEN e.memory END)
-         FROM rarray(:keys) asked CROSS JOIN concept c ON c.key = asked.value JOIN ",
-        mentions_then!(),
-        " e ON e.concept = c.rowid WHERE ",
-        visible!("e.memory_scope"),
-        " AND ",
-        visible!("e.scope"),
-        " GROUP BY c.rowid ORDER BY min(asked.rowid)"
+        "SELECT id, key, label, origin, count(DISTINCT memory), count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END)
+         FROM (",
+        named_then!("mention", ""),
+        " UNION ALL ",
+        named_then!("mention_state", " AND :known < e.ended_at"),
+        ") GROUP BY id ORDER BY min(place)"
     );
     let mut statement = connection.prepare_cached(if known.is_some() { then } else { now })?;
     let known = known.map(Timestamp::as_microsecond);
@@ -497,12 +511,12 @@ pub(super) fn members(
     // Scope by scope, so that the index of sessions within a scope serves.
     let sql = match kind {
         EdgeKind::SameSession => concat!(
-            "SELECT m.id FROM scope s JOIN memory m ON m.scope = s.id AND m.session = :name WHERE ",
+            "SELECT m.id FROM scope s CROSS JOIN memory m ON m.scope = s.id AND m.session = :name WHERE ",
             visible!("s.id"),
             " ORDER BY m.rowid DESC LIMIT :limit"
         ),
         EdgeKind::SameTask => concat!(
-            "SELECT m.id FROM scope s JOIN memory m ON m.scope = s.id AND m.task = :name WHERE ",
+            "SELECT m.id FROM scope s CROSS JOIN memory m ON m.scope = s.id AND m.task = :name WHERE ",
             visible!("s.id"),
             " ORDER BY m.rowid DESC LIMIT :limit"
         ),
@@ -542,7 +556,7 @@ pub(super) fn events_of_session(
     visibility: &Visibility,
 ) -> Result<Vec<Event>, SqliteError> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT e.body FROM scope s JOIN event e ON e.scope = s.id AND e.session = :session WHERE ",
+        "SELECT e.body FROM scope s CROSS JOIN event e ON e.scope = s.id AND e.session = :session WHERE ",
         visible!("s.id"),
         " ORDER BY e.at DESC, e.id DESC LIMIT :limit"
     ))?;
