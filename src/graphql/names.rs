@@ -399,6 +399,16 @@ mod tests {
             assert_eq!(shown, meant);
         }
         assert!(Outcome::NAMES.starts_with(domain::Outcome::NAMES));
+        fn all_read<T: serde::de::DeserializeOwned>(names: &[&str]) -> bool {
+            names.iter().all(|name| serde_json::from_value::<T>((*name).into()).is_ok())
+        }
+        assert!(all_read::<domain::PrincipalKind>(PrincipalKind::NAMES));
+        assert!(all_read::<domain::Direction>(Direction::NAMES));
+        assert!(all_read::<crate::write::StoreState>(StoreState::NAMES));
+        // The domain has values with parts where these have names.
+        assert_eq!(Scope::NAMES, ["private", "shared", "global"]);
+        assert_eq!(Format::NAMES, ["items", "prompt"]);
+        assert_eq!(Job::NAMES, ["doctor"]);
         assert!(LinkKind::NAMES.iter().all(|name| EdgeKind::NAMES.contains(name)));
     }
 }

@@ -183,6 +183,7 @@ pub async fn events_are_listed_in_order(store: &dyn Both) {
         tool: None,
         status: None,
         feedback: None,
+        made: Vec::new(),
     };
     let events: Vec<Event> = (1..=8).map(|n| event(n, alice(), if n == 8 { "other" } else { "s" })).collect();
     let hidden = event(9, bob(), "s");

@@ -320,7 +320,7 @@ async fn half_links_are_counted_and_repaired() {
             weight: 1.0,
             reason: None,
             scope: Scope::Global,
-            recorded_at: crate::support::at(1),
+            recorded_at: at(1),
         })
     };
     let ops = vec![

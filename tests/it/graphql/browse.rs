@@ -124,6 +124,7 @@ async fn events_come_in_order_and_only_to_those_who_may_see_them() {
             tool: Some("grep".to_owned()),
             status: None,
             feedback: None,
+            made: Vec::new(),
         })
     };
     let ops = (1..=7).map(|number| event(number, "ann")).chain([event(8, "bob")]).collect();
