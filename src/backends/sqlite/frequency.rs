@@ -18,7 +18,7 @@ use super::{error::SqliteError, read::quoted};
 const ASKED_WHOLE: usize = 16;
 /// A longer one is asked with its rarest terms, at least [`ASKED_WHOLE`] and more while together they are in at most so
 /// many memories, each counted as often as it is met.
-const MET: i64 = 3000;
+const MET: i64 = 8000;
 /// Terms remembered; a common one costs most to count and is met most often.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(20_000).expect("not zero");
 /// A number is counted anew when the store has grown by this factor since.
