@@ -302,6 +302,8 @@ pub(super) struct Event {
     status: Option<String>,
     /// What a person thought of it.
     feedback: Option<Feedback>,
+    #[graphql(skip)]
+    made: Vec<MemoryId>,
 }
 
 #[ComplexObject]
@@ -309,6 +311,13 @@ impl Event {
     /// Its global id.
     async fn id(&self) -> ID {
         global(NodeType::Event, &self.uuid)
+    }
+
+    /// The memories that it made, or that said the same already.
+    async fn memories(&self, ctx: &Context<'_>) -> Result<Vec<Memory>> {
+        let keys = self.made.iter().copied().map(MemoryOf);
+        let mut found = asking(ctx)?.loader.load_many(keys.clone()).await?;
+        Ok(keys.filter_map(|key| found.remove(&key)).collect())
     }
 }
 
@@ -327,6 +336,7 @@ impl TryFrom<domain::Event> for Event {
             text: event.text,
             tool: event.tool,
             status: event.status,
+            made: event.made,
             feedback: event.feedback.map(|feedback| named(feedback.name())).transpose()?,
         })
     }

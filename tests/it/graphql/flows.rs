@@ -247,13 +247,14 @@ async fn an_event_is_kept_a_vote_counts_once_and_a_place_is_explained() {
     assert_eq!(kept["outcome"], "OBSERVED", "{kept}");
     let made = kept["memories"][0].clone();
     assert!(made["memory"]["content"].as_str().expect("text").contains("valve was shut"), "{kept}");
-    let read = "query($id: ID!) { node(id: $id) { ... on Event { kind text status sessionId } } session(id: \"s1\") { eventCount } }";
+    let read = "query($id: ID!) { node(id: $id) { ... on Event { kind text status sessionId memories { id } } } session(id: \"s1\") { eventCount } }";
     let found = data(&ann, read, json!({"id": kept["eventId"]})).await;
     assert_eq!(
         (&found["node"]["kind"], &found["node"]["status"]),
         (&json!("TASK_FAILED"), &json!("timeout")),
         "{found}"
     );
+    assert_eq!(found["node"]["memories"], json!([{"id": made["id"]}]), "{found}");
     assert_eq!(found["session"]["eventCount"], 1);
     let bare = data(&ann, observe, json!({"input": {"event": "TOOL_CALL"}})).await["observe"].clone();
     assert_eq!(bare["userErrors"][0]["field"], "tool", "{bare}");

@@ -30,7 +30,7 @@ const READS: &[(&str, &str)] = &[
     ),
     ("concepts", "concepts(first: 100) { nodes { id label uses about memories(first: 10) { nodes { id content } } } }"),
     ("concepts", "concepts(search: $mark) { nodes { id label } }"),
-    ("events", "events(first: 100) { nodes { id text } }"),
+    ("events", "events(first: 100) { nodes { id text memories { id content } } }"),
     ("events", "events(session: \"s1\") { nodes { id text } }"),
     (
         "memories",
