@@ -1477,7 +1477,7 @@ pub async fn vote_replaces_the_same_principals_and_is_part_of_history(store: &dy
 pub async fn members_and_events_come_in_order_and_only_to_those_who_see_them(store: &dyn GraphStore) {
     let member = |n: u64, scope: &Scope| Memory {
         session_id: Some("s".to_owned()),
-        task_id: (n % 2 == 0).then(|| "t".to_owned()),
+        task_id: n.is_multiple_of(2).then(|| "t".to_owned()),
         ..memory(n, scope, "x")
     };
     let scopes = [alice(), Scope::Global, bob(), alice()];
