@@ -5,9 +5,17 @@ use std::str::FromStr;
 use jiff::{Timestamp, civil, tz::TimeZone};
 
 use crate::{
-    domain::{MemoryId, UnknownName},
+    domain::{Caller, MemoryId, Right, UnknownName},
     error::{Error, ErrorCode},
 };
+
+/// Refuses a caller that lacks `right`.
+pub fn require(caller: &Caller, right: Right) -> Result<(), Error> {
+    if caller.may(right) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::Forbidden, format!("the token lacks the right {right}")))
+}
 
 /// A moment: RFC 3339 (`2026-11-30T10:00:00Z`), a local date-time or a date; without an offset it is UTC.
 pub fn time(field: &str, text: &str) -> Result<Timestamp, Error> {

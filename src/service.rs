@@ -318,7 +318,7 @@ impl Service {
     /// All tokens, oldest first, without their secrets.
     pub async fn list_tokens(&self, caller: &Caller) -> Result<Vec<StoredToken>, Error> {
         measured("list_tokens", async {
-            write::require(caller, Right::Admin)?;
+            input::require(caller, Right::Admin)?;
             Ok(self.parts.tokens.tokens().await?)
         })
         .await
@@ -331,7 +331,7 @@ impl Service {
         request: CreateTokenRequest,
     ) -> Result<(StoredToken, String), Error> {
         measured("create_token", async {
-            write::require(caller, Right::Admin)?;
+            input::require(caller, Right::Admin)?;
             let kind: PrincipalKind = input::name("kind", &request.kind)?;
             let rights = input::names("rights", &request.rights)?.into_iter().collect();
             let groups = request.groups.into_iter().collect();
@@ -347,7 +347,7 @@ impl Service {
     /// Removes a token: it opens nothing from then on.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
         measured("revoke_token", async {
-            write::require(caller, Right::Admin)?;
+            input::require(caller, Right::Admin)?;
             self.audited(caller, "revoke_token").await?;
             if self.parts.tokens.revoke_token(id).await? { Ok(()) } else { Err(Error::not_found("id")) }
         })
@@ -402,7 +402,7 @@ impl Service {
     /// Numbers of what the caller sees.
     pub async fn status(&self, caller: &Caller) -> Result<Status, Error> {
         measured("status", async {
-            write::require(caller, Right::MemoryRead)?;
+            input::require(caller, Right::MemoryRead)?;
             let StoreCounts { memories, edges, concepts, outbox } =
                 self.parts.graph.counts(&caller.visibility()).await?;
             let count = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
@@ -420,7 +420,7 @@ impl Service {
     /// Compares the graph store and the vector index; with `repair`, brings the index to what the graph says.
     pub async fn doctor(&self, caller: &Caller, repair: bool) -> Result<DoctorReport, Error> {
         measured("doctor", async {
-            write::require(caller, Right::Admin)?;
+            input::require(caller, Right::Admin)?;
             Ok(jobs::doctor(&*self.parts.graph, &*self.parts.index, &self.parts.drain, self, repair).await?)
         })
         .await
@@ -429,7 +429,7 @@ impl Service {
     /// Builds the vector index anew from the graph store; `progress` is told memories done and in all.
     pub async fn reindex(&self, caller: &Caller, progress: impl FnMut(usize, usize) + Send) -> Result<usize, Error> {
         measured("reindex", async {
-            write::require(caller, Right::Admin)?;
+            input::require(caller, Right::Admin)?;
             Ok(jobs::reindex(&*self.parts.graph, &*self.parts.index, &self.parts.drain, self, progress).await?)
         })
         .await

@@ -257,6 +257,15 @@ impl Memory {
         }
     }
 
+    /// The text that stands for it in a vector space: what it is about or who says it, then what it says.
+    pub fn passage(&self) -> String {
+        let said = self.said();
+        match &self.title {
+            Some(title) if !said.starts_with(title.as_str()) => format!("{title}: {said}"),
+            _ => said,
+        }
+    }
+
     /// Whether it sums up a session and says nothing of its own.
     pub fn is_session_summary(&self) -> bool {
         self.tags.iter().any(|tag| tag == Self::SESSION_SUMMARY)

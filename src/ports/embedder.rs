@@ -50,6 +50,13 @@ pub struct ModelCard {
     pub calibration: Calibration,
 }
 
+impl ModelCard {
+    /// Name of the space of window vectors beside this one.
+    pub fn window_space(&self) -> String {
+        format!("{}.window", self.id)
+    }
+}
+
 /// A model that turns text into unit vectors. Prefixes, pooling, truncation and batching are the adapter's.
 #[async_trait]
 pub trait Embedder: Send + Sync {

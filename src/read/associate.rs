@@ -33,7 +33,7 @@ const MAX_IDS: usize = 20;
 /// among the items.
 pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
     let started = Instant::now();
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let cursor = {
         let question = AssociateRequest { cursor: None, ..request.clone() };
         Cursor::of(request.cursor.as_deref(), &question, ctx.clock.now())?

@@ -16,7 +16,6 @@ use crate::{
     input,
     ports::{AuditRow, ConceptUse, Group, GroupSummary, Listing, MemoryChange},
     text,
-    write::require,
 };
 
 /// Records of a page when none is asked for, and at most.
@@ -208,7 +207,7 @@ pub async fn edges(ctx: &ReadContext, caller: &Caller, ids: &[MemoryId]) -> Resu
 
 /// The audit log, latest first. It names memories of every scope, and nothing of what they say.
 pub async fn audit(ctx: &ReadContext, caller: &Caller, page: &PageRequest) -> Result<Page<AuditRow>, Error> {
-    require(caller, Right::Admin)?;
+    input::require(caller, Right::Admin)?;
     let first = first(page)?;
     let before = after(page, |key| key.parse::<u64>().ok())?;
     let everything = Visibility::system("the audit log is of the whole store");
@@ -236,7 +235,7 @@ impl<T> Page<T> {
 }
 
 fn reader(caller: &Caller) -> Result<Visibility, Error> {
-    require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     Ok(caller.visibility())
 }
 

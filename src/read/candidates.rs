@@ -11,7 +11,6 @@ use crate::{
     scoring::rarity,
     telemetry::timed,
     text::{self, Labels},
-    write::{passage, window_space},
 };
 
 /// Words of the longest subject that is looked up in a query.
@@ -248,8 +247,8 @@ async fn search(
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, PortError> {
     let searches = queries.iter().flat_map(|query| {
-        let own = query.embedder.card().id.clone();
-        [window_space(&own), own].map(|space| {
+        let card = query.embedder.card();
+        [card.window_space(), card.id.clone()].map(|space| {
             let filter = Filter { language: Some(query.language), ..filter.clone() };
             let question = VectorQuery { space, vector: query.vector.clone(), filter, limit };
             async move {
@@ -287,7 +286,7 @@ async fn replaced(
     let mut scored = Vec::new();
     for query in queries {
         let spoken_for: Vec<&Memory> = memories.iter().filter(|memory| memory.language == query.language).collect();
-        let passages: Vec<String> = spoken_for.iter().map(|memory| passage(memory)).collect();
+        let passages: Vec<String> = spoken_for.iter().map(|memory| memory.passage()).collect();
         if passages.is_empty() {
             continue;
         }

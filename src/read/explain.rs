@@ -24,7 +24,7 @@ const DEPTH: u32 = 2;
 
 /// Holds a memory against a question.
 pub async fn explain(ctx: &ReadContext, caller: &Caller, request: ExplainRequest) -> Result<ExplainReply, Error> {
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let id = input::memory_id("id", &request.id)?;
     let query = input::text("query", request.query, ctx.settings.max_query_bytes)?;
     let as_of = AsOf {

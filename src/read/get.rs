@@ -13,7 +13,7 @@ const IDS: usize = 100;
 /// The memories asked for, in that order. One that is unknown, not the caller's to see, or not there at the moment asked for
 /// is `NOT_FOUND` for the whole.
 pub async fn get(ctx: &ReadContext, caller: &Caller, request: GetRequest) -> Result<GetReply, Error> {
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let ids = input::memory_ids("ids", &request.ids, IDS)?;
     if ids.is_empty() {
         return Err(Error::bad_input("ids", "at least one id is needed"));

@@ -47,7 +47,7 @@ pub(super) struct Question {
 /// Answers a question from what the caller may see.
 pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
     let started = Instant::now();
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let cursor = {
         let question = RecallRequest { cursor: None, ..request.clone() };
         Cursor::of(request.cursor.as_deref(), &question, ctx.clock.now())?

@@ -26,7 +26,7 @@ const NAME_BYTES: usize = 512;
 
 /// Sums up the memories that the request names.
 pub async fn summarize(ctx: &ReadContext, caller: &Caller, request: SummarizeRequest) -> Result<SummarizeReply, Error> {
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let topic = input::optional_text("topic", request.topic, ctx.settings.max_query_bytes)?;
     let filter = Filter {
         since: input::optional_time("since", request.since.as_deref())?,
@@ -55,7 +55,7 @@ pub async fn summarize(ctx: &ReadContext, caller: &Caller, request: SummarizeReq
 
 /// Tells a session in short: what it came to, and its members in order.
 pub async fn brief(ctx: &ReadContext, caller: &Caller, request: BriefRequest) -> Result<BriefReply, Error> {
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let session_id = input::text("session_id", request.session_id, NAME_BYTES)?;
     let visibility = caller.visibility();
     let ids = ctx.graph.members(EdgeKind::SameSession, &session_id, MEMORIES, &visibility).await?;

@@ -12,7 +12,7 @@ const EDGES: usize = 200;
 
 /// The history of a memory, as far as the caller sees it.
 pub async fn trace(ctx: &ReadContext, caller: &Caller, request: TraceRequest) -> Result<TraceReply, Error> {
-    crate::write::require(caller, Right::MemoryRead)?;
+    input::require(caller, Right::MemoryRead)?;
     let id = input::memory_id("id", &request.id)?;
     let visibility = caller.visibility();
     let states = ctx.graph.revisions(id, &visibility).await?;

@@ -31,7 +31,7 @@ pub(super) async fn update_if_other(
     caller: &Caller,
     request: UpdateRequest,
 ) -> Result<(Memory, bool), Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
     let turn = ctx.turn().await;
     let old = one(ctx, caller, "id", id).await?;
@@ -74,7 +74,7 @@ pub(super) async fn update_if_other(
 
 /// Forgets memories, all or none.
 pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest) -> Result<ForgetReply, Error> {
-    super::require(caller, Right::MemoryForget)?;
+    input::require(caller, Right::MemoryForget)?;
     let strategy = input::optional_name("strategy", request.strategy.as_deref())?.unwrap_or(Forgetting::Delete);
     input::optional_text("reason", request.reason, CONTEXT_BYTES)?;
     let mut ids = input::memory_ids("ids", &request.ids, REFERENCES_MAX)?;
@@ -145,7 +145,7 @@ pub async fn link_all(
     caller: &Caller,
     requests: Vec<LinkRequest>,
 ) -> Result<Vec<Result<LinkReply, Error>>, Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let turn = ctx.turn().await;
     let ids: BTreeSet<MemoryId> = requests
         .iter()

@@ -14,7 +14,7 @@ use crate::{
 
 /// Notes a vote and moves the confidence.
 pub async fn feedback(ctx: &WriteContext, caller: &Caller, request: FeedbackRequest) -> Result<FeedbackReply, Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
     let useful = request.useful.ok_or_else(|| Error::bad_input("useful", "is needed: true or false"))?;
     let note = input::optional_text("note", request.note, CONTEXT_BYTES)?;

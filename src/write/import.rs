@@ -81,7 +81,7 @@ pub async fn import(
     text: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Imported, Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let started = Instant::now();
     let spent = || Duration::from_micros(ctx.vectors.spent_micros.load(Ordering::Relaxed));
     let before = spent();

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     domain::{AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope, cosine},
     error::{Error, ErrorCode},
+    input,
     ports::{KeywordQuery, VectorQuery},
     text::{self, Labels, Mention},
 };
@@ -147,7 +148,7 @@ fn check_references(
 /// Refuses a caller that may read `memory` but not change what others read of it.
 pub(super) fn require_alter(caller: &Caller, memory: &Memory) -> Result<(), Error> {
     match &memory.scope {
-        Scope::Global => super::require(caller, Right::MemoryGlobal),
+        Scope::Global => input::require(caller, Right::MemoryGlobal),
         Scope::Private(_) | Scope::Shared(_) if caller.visibility().sees(&memory.scope.key()) => Ok(()),
         Scope::Private(_) | Scope::Shared(_) => {
             Err(Error::new(ErrorCode::Internal, "a memory beyond the caller's sight reached the write path"))

@@ -28,12 +28,12 @@ pub use request::{
 };
 pub use settings::WriteSettings;
 pub use store::{embed_again, note_spaces, store, store_all};
-pub use vectors::{Vectors, passage, spaces, window_space};
+pub use vectors::{Vectors, spaces};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
-    domain::{Caller, ChangeSet},
+    domain::ChangeSet,
     error::{Error, ErrorCode},
     jobs::Drain,
     ports::{Clock, GraphStore, VectorIndex},
@@ -83,12 +83,4 @@ impl WriteContext {
 struct Turn {
     _guard: OwnedMutexGuard<()>,
     _waiting: WaitingWrite,
-}
-
-/// Refuses a caller that lacks `right`.
-pub fn require(caller: &Caller, right: crate::domain::Right) -> Result<(), Error> {
-    if caller.may(right) {
-        return Ok(());
-    }
-    Err(Error::new(ErrorCode::Forbidden, format!("the token lacks the right {right}")))
 }

@@ -49,7 +49,7 @@ struct Lesson {
 
 /// Keeps an event, with the memory that it makes, if any.
 pub async fn observe(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let asked = checked(ctx, caller, request)?;
     let mut tries = 0;
     loop {

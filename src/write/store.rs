@@ -15,6 +15,7 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, Right, Visibility,
     },
     error::{Error, ErrorCode},
+    input,
     ports::{Clock, PortError, PortErrorKind},
     telemetry::timed,
 };
@@ -35,7 +36,7 @@ pub async fn store_all(
     caller: &Caller,
     requests: Vec<StoreRequest>,
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
-    super::require(caller, Right::MemoryWrite)?;
+    input::require(caller, Right::MemoryWrite)?;
     let drafter = Drafter::new(ctx, caller);
     let drafts = tokio::task::spawn_blocking(move || drafter.draft_all(requests.into_iter().map(Ok).collect()))
         .await

@@ -179,7 +179,7 @@ pub(super) fn scope(caller: &Caller, name: Option<&str>, group: Option<String>) 
     let group = input::optional_text("group", group, NAME_BYTES)?;
     match (name.unwrap_or(if group.is_some() { "shared" } else { "private" }), group) {
         ("private", None) => Ok(caller.private_scope()),
-        ("global", None) => super::require(caller, Right::MemoryGlobal).map(|()| Scope::Global),
+        ("global", None) => input::require(caller, Right::MemoryGlobal).map(|()| Scope::Global),
         ("shared", Some(group)) if caller.groups.contains(&group) => Ok(Scope::Shared(group)),
         ("shared", Some(_)) => Err(Error {
             field: Some("group".into()),

@@ -24,29 +24,15 @@ pub struct Vectors {
     pub spent_micros: Arc<AtomicU64>,
 }
 
-/// The space of window vectors beside the space `name`.
-pub fn window_space(name: &str) -> String {
-    format!("{name}.window")
-}
-
 /// Every space these embedders fill.
 pub fn spaces(embedders: &[Arc<dyn Embedder>]) -> Vec<SpaceSpec> {
     embedders
         .iter()
         .map(|embedder| embedder.card())
         .flat_map(|card| {
-            [card.id.clone(), window_space(&card.id)].map(|name| SpaceSpec { name, dimension: card.dimension })
+            [card.id.clone(), card.window_space()].map(|name| SpaceSpec { name, dimension: card.dimension })
         })
         .collect()
-}
-
-/// The text that stands for a memory in a vector space: what it is about or who says it, then what it says.
-pub fn passage(memory: &Memory) -> String {
-    let said = memory.said();
-    match &memory.title {
-        Some(title) if !said.starts_with(title.as_str()) => format!("{title}: {said}"),
-        _ => said,
-    }
 }
 
 impl Vectors {
@@ -68,10 +54,10 @@ impl Vectors {
                 if !takes(card.language, memory) {
                     continue;
                 }
-                let own = passage(memory);
+                let own = memory.passage();
                 if let Some(before) = before.filter(|_| self.has_window(memory)) {
-                    texts.push(format!("{}\n{own}", passage(before)));
-                    places.push((place, window_space(&card.id)));
+                    texts.push(format!("{}\n{own}", before.passage()));
+                    places.push((place, card.window_space()));
                 }
                 texts.push(own);
                 places.push((place, card.id.clone()));

@@ -27,7 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("models", &["domain", "ports", "text"]),
     ("jobs", &["domain", "ports", "telemetry"]),
     ("write", &["domain", "error", "input", "jobs", "ports", "telemetry", "text"]),
-    ("read", &["domain", "error", "input", "ports", "scoring", "telemetry", "text", "write"]),
+    ("read", &["domain", "error", "input", "ports", "scoring", "telemetry", "text"]),
     ("service", &["auth", "domain", "error", "input", "jobs", "ports", "read", "telemetry", "write"]),
     ("auth", &["domain", "ports"]),
     ("eval", &["domain", "error", "ports", "read", "service", "write"]),
