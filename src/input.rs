@@ -57,9 +57,23 @@ pub fn optional_name<T: FromStr<Err = UnknownName>>(field: &str, text: Option<&s
     text.map(|text| name(field, text)).transpose()
 }
 
-/// [`name`] for each of a list.
+/// [`name`] for each of a short list.
 pub fn names<T: FromStr<Err = UnknownName>>(field: &str, texts: &[String]) -> Result<Vec<T>, Error> {
+    few(field, texts)?;
     texts.iter().map(|text| name(field, text)).collect()
+}
+
+/// A list of at most 64 short texts: each costs every record that is looked at.
+pub fn few(field: &str, texts: &[String]) -> Result<(), Error> {
+    const VALUES: usize = 64;
+    const BYTES: usize = 512;
+    if texts.len() > VALUES {
+        return Err(Error::bad_input(field, format!("at most {VALUES} values")));
+    }
+    if texts.iter().any(|text| text.len() > BYTES) {
+        return Err(Error::bad_input(field, format!("a value takes at most {BYTES} bytes")));
+    }
+    Ok(())
 }
 
 /// A share, 0..=1.

@@ -180,6 +180,9 @@ pub(super) struct GetArgs {
     /// As they were believed then.
     #[arg(long)]
     known_at: Option<String>,
+    /// Of the last answer with the same ids, for what did not fit into it.
+    #[arg(long)]
+    cursor: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -452,7 +455,7 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
 }
 
 pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
-    let request = GetRequest { ids: args.ids, as_of: args.as_of, known_at: args.known_at };
+    let request = GetRequest { ids: args.ids, as_of: args.as_of, known_at: args.known_at, cursor: args.cursor };
     let local = async |service: &Service, caller: &Caller, request| service.get(caller, request).await;
     let reply: GetReply = ask(&ctx, args.target, "memory_get", request, local).await?;
     if ctx.json {

@@ -42,7 +42,7 @@ pub(super) async fn serve(ctx: Context, args: ServeArgs) -> anyhow::Result<()> {
         .with_context(|| format!("server.listen: listen on {}", config.server.listen))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
-    auth::first_start(opened.service.tokens(), &config.data.dir, opened.service.clock()).await?;
+    let first = auth::first_start(opened.service.tokens(), &config.data.dir, opened.service.clock()).await?;
     if let Some(dir) = args.seed {
         let path = dir.join("memories.jsonl");
         let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
@@ -54,7 +54,7 @@ pub(super) async fn serve(ctx: Context, args: ServeArgs) -> anyhow::Result<()> {
     opened.serves_at(&url)?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
-    greet(&url, &config.data.dir);
+    greet(&url, &config.data.dir, first);
     let state = http::AppState::new(opened.service.clone(), &config.server, address, metrics);
     http::serve(listener, http::router(state), stop, Duration::from_secs(config.server.shutdown_secs)).await?;
     opened.close().await
@@ -83,18 +83,20 @@ pub(super) async fn mcp(ctx: Context, args: McpArgs) -> anyhow::Result<()> {
     opened.close().await
 }
 
-/// Tells a person how to connect, once the service answers.
-fn greet(url: &str, data: &std::path::Path) {
-    let tokens = data.join("tokens.json");
-    let first =
-        std::fs::read_to_string(&tokens).ok().and_then(|text| serde_json::from_str::<auth::FirstTokens>(&text).ok());
+/// Tells a person how to connect, once the service answers. Tokens are shown at the first start alone: what is printed may
+/// end in a log.
+fn greet(url: &str, data: &std::path::Path, first: Option<auth::FirstTokens>) {
     println!("recollect serves at {url}/");
+    let tokens = data.join("tokens.json");
     match first {
         Some(auth::FirstTokens { admin, agent, .. }) => {
             let snippet = serde_json::json!({"mcpServers": {"recollect": {
                 "type": "http", "url": format!("{url}/mcp"), "headers": {"Authorization": format!("Bearer {agent}")}}}});
             println!("the playground, as admin: {url}/playground#token={admin}");
             println!("tokens are in {}; for an MCP client:\n{snippet:#}", tokens.display());
+        }
+        None if tokens.exists() => {
+            println!("the playground: {url}/playground#token=TOKEN, with a token of {}", tokens.display());
         }
         None => println!("make a token with `recollect token create`"),
     }

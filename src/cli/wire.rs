@@ -3,6 +3,7 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{Read, Seek, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::Path,
     sync::Arc,
     time::Duration,
@@ -88,8 +89,15 @@ pub(super) fn holder(dir: &Path) -> anyhow::Result<Option<Holder>> {
     }
 }
 
+/// The data folder, readable by its owner alone where it is new.
+fn create_data(dir: &Path) -> anyhow::Result<()> {
+    let mut create = std::fs::DirBuilder::new();
+    create.recursive(true).mode(0o700);
+    create.create(dir).with_context(|| format!("create data folder {}", dir.display()))
+}
+
 fn lock(dir: &Path) -> anyhow::Result<File> {
-    std::fs::create_dir_all(dir).with_context(|| format!("create data folder {}", dir.display()))?;
+    create_data(dir)?;
     let path = dir.join("lock");
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
     match file.try_lock() {
@@ -153,7 +161,7 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
 
 /// The token store alone, which other processes may use at the same time.
 pub(super) async fn open_tokens(config: &Config) -> anyhow::Result<Arc<dyn crate::ports::TokenStore>> {
-    std::fs::create_dir_all(&config.data.dir)?;
+    create_data(&config.data.dir)?;
     Ok(backends::open_graph(&config.graph.url, &config.data.dir).await?.tokens)
 }
 

@@ -43,7 +43,7 @@ impl Query {
             return asking(ctx)?.loader.load_one(MemoryOf(crate::input::memory_id("id", &id)?)).await;
         }
         let [as_of, known_at] = [as_of, known_at].map(|moment| moment.map(|moment| moment.0));
-        let request = GetRequest { ids: vec![id], as_of, known_at };
+        let request = GetRequest { ids: vec![id], as_of, known_at, cursor: None };
         match service(ctx)?.get(&asking(ctx)?.caller, request).await {
             Ok(found) => Ok(found.memories.first().map(reply).transpose()?),
             Err(error) if error.code == ErrorCode::NotFound => Ok(None),

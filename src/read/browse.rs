@@ -269,6 +269,7 @@ fn cut<T>(mut found: Vec<T>, first: usize, key: impl Fn(&T) -> String) -> Page<T
 }
 
 fn listing(request: &ListRequest) -> Result<Listing, Error> {
+    input::few("tags", &request.tags)?;
     Ok(Listing {
         kinds: input::names("kinds", &request.kinds)?,
         types: input::names("types", &request.types)?,

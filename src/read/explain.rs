@@ -146,7 +146,8 @@ fn failed(filter: &Filter, memory: &Memory) -> Vec<FailedFilter> {
     {
         say("expired", format!("not recalled since {end}"));
     }
-    if !filter.as_of.holds(memory) {
+    let asked = AsOf { world: filter.as_of.world.or(filter.now), ..filter.as_of };
+    if !asked.holds(memory) {
         let bound = |time: Option<jiff::Timestamp>| time.map_or("always".to_owned(), |time| time.to_string());
         say("valid", format!("true from {} to {}", bound(memory.valid_from), bound(memory.valid_to)));
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Profile, ReadContext, RecallItem, Why};
 use crate::{
-    domain::{Filter, Memory, MemoryId, Visibility},
+    domain::{AsOf, Filter, Memory, MemoryId, Visibility},
     error::Error,
     scoring::{Signals, freshness, rank},
     telemetry::time_part,
@@ -85,7 +85,7 @@ pub(super) async fn ranked(
             .await?
             .into_iter()
             // The index knows retirements and texts of today; the graph store says how each memory was at the moment asked for.
-            .filter(|memory| order.filter.matches(memory))
+            .filter(|memory| order.filter.matches(memory) && is_valid(order.filter, order.now, memory))
             .map(|memory| (memory.id, memory))
             .collect();
         let mut items: Vec<RecallItem> = near
@@ -100,6 +100,12 @@ pub(super) async fn ranked(
         ranked.append(&mut items);
     }
     Ok(ranked)
+}
+
+/// Whether what `memory` says holds in the world at `now`, unless the question is about another time or wants what was
+/// superseded too.
+pub(super) fn is_valid(filter: &Filter, now: Timestamp, memory: &Memory) -> bool {
+    filter.include_superseded || filter.as_of.world.is_some() || AsOf { world: Some(now), known: None }.holds(memory)
 }
 
 /// A candidate as an answer shows it, with its score; `top` is the relevance of the best.

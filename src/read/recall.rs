@@ -11,7 +11,7 @@ use super::{
     render,
 };
 use crate::{
-    domain::{AsOf, Caller, Direction, Filter, MemoryId, MemoryType, Right, Visibility},
+    domain::{AsOf, Caller, Direction, Filter, Memory, MemoryId, MemoryType, Right, Scope, Visibility},
     error::{Error, ErrorCode},
     input,
     scoring::{fuse, scaled},
@@ -26,7 +26,9 @@ pub(super) const DEFAULT_LIMIT: i64 = 5;
 const DEFAULT_BUDGET: usize = 2000;
 const MAX_BUDGET: usize = 32_000;
 /// Constraints that come along at most.
-const CONSTRAINTS: usize = 20;
+const CONSTRAINTS: usize = 50;
+/// Of so many of the latest.
+const CONSTRAINTS_READ: usize = 500;
 
 /// A checked question.
 pub(super) struct Question {
@@ -87,7 +89,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         (Vec::new(), false)
     });
     if more_constraints {
-        let reason = format!("only the latest {CONSTRAINTS} are given");
+        let reason = format!("only {CONSTRAINTS} are given");
         degraded.push(Degraded { part: "constraints".to_owned(), reason });
     }
     let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
@@ -133,6 +135,7 @@ fn question(ctx: &ReadContext, request: RecallRequest, now: Timestamp) -> Result
     };
     let known = input::optional_time("known_at", request.known_at.as_deref())?;
     let now = known.unwrap_or(now);
+    input::few("tags", &request.tags)?;
     let filter = Filter {
         kinds: input::names("kinds", &request.kinds)?,
         types: input::names("types", &request.types)?,
@@ -261,7 +264,9 @@ pub(super) fn seeds(evidence: &HashMap<MemoryId, Evidence>, count: usize) -> Vec
     best.into_iter().map(|(id, relevance)| (id, relevance / top)).collect()
 }
 
-/// The constraints in force for the caller, newest first, and whether there are more than are given. They come along whatever the question is.
+/// The constraints in force for the caller, and whether there are more than are given. They come along whatever the
+/// question is: those for everyone before those of a group before private ones, so that no member can crowd out what binds
+/// all; then by importance, then the newest.
 async fn constraints(
     ctx: &ReadContext,
     question: &Question,
@@ -272,11 +277,17 @@ async fn constraints(
     let as_of = AsOf { world: question.filter.as_of.world.or(Some(now)), known: question.filter.as_of.known };
     let filter = Filter { types: vec![MemoryType::Constraint], now: Some(now), as_of, ..Filter::default() };
     by_deadline(deadline, "constraints", async {
-        let mut ids: Vec<MemoryId> =
-            ctx.graph.recent(&filter, CONSTRAINTS + 1, visibility).await?.into_iter().map(|hit| hit.id).collect();
-        let more = ids.len() > CONSTRAINTS;
-        ids.truncate(CONSTRAINTS);
-        let memories = ctx.graph.memories(&ids, as_of, visibility).await?;
+        let ids: Vec<MemoryId> =
+            ctx.graph.recent(&filter, CONSTRAINTS_READ, visibility).await?.into_iter().map(|hit| hit.id).collect();
+        let mut memories = ctx.graph.memories(&ids, as_of, visibility).await?;
+        let breadth = |memory: &Memory| match memory.scope {
+            Scope::Global => 0,
+            Scope::Shared(_) => 1,
+            Scope::Private(_) => 2,
+        };
+        memories.sort_by(|a, b| breadth(a).cmp(&breadth(b)).then(b.importance.total_cmp(&a.importance)));
+        let more = memories.len() > CONSTRAINTS;
+        memories.truncate(CONSTRAINTS);
         Ok((unranked(ctx, &memories, now), more))
     })
     .await

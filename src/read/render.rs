@@ -121,6 +121,9 @@ impl Page for AssociatedItem {
     }
 }
 
+/// Tokens of the content of an answer's first item at least.
+const LEAST_TOKENS: usize = 60;
+
 /// Keeps as many of the first `items` as take at most `budget` tokens, but one at least: if even that is too long, its
 /// content is cut and says so. Whether some were left for the next page.
 pub(super) fn fit<T: Page>(items: &mut Vec<T>, budget: usize) -> bool {
@@ -131,7 +134,8 @@ pub(super) fn fit<T: Page>(items: &mut Vec<T>, budget: usize) -> bool {
         if kept == 0 && cost > left {
             let content = tokens(&item.item().content);
             let room = left.saturating_sub(cost.saturating_sub(content));
-            cut(item.item(), room);
+            // However little is left: an item without content says nothing.
+            cut(item.item(), room.max(LEAST_TOKENS));
             cost = left;
         }
         if cost > left {
@@ -171,7 +175,7 @@ fn cut(item: &mut RecallItem, room: usize) {
     item.content.truncate(end);
 }
 
-fn json_tokens(item: &impl Serialize) -> usize {
+pub(super) fn json_tokens(item: &impl Serialize) -> usize {
     serde_json::to_string(item).map_or(0, |json| tokens(&json))
 }
 

@@ -553,13 +553,18 @@ pub struct GetRequest {
     pub as_of: Option<String>,
     /// As they were believed then.
     pub known_at: Option<String>,
+    /// Of the last answer with the same ids, for what did not fit into it.
+    pub cursor: Option<String>,
 }
 
 /// Memories as they are stored.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct GetReply {
-    /// In the order asked.
+    /// In the order asked, each once; about 7,000 tokens at most, but one memory at least.
     pub memories: Vec<MemoryRecord>,
+    /// For those that did not fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
 }
 
 /// A memory as it is stored.

@@ -47,6 +47,14 @@ pub(super) async fn update_if_other(
     if new == old {
         return Ok((old, false));
     }
+    if new.status == Status::Active
+        && let Some(same) = ctx.graph.by_content_hashes(&[new.content_hash.clone()], &new.scope).await?.values().next()
+        && *same != new.id
+    {
+        let message = format!("content: the memory {same} of this scope says the same");
+        return Err(Error { field: Some("content".into()), ..Error::new(ErrorCode::Conflict, message) }
+            .advise("keep one of them and forget the other"));
+    }
     let vectors = embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors");
     let content = new.content.clone();
     let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
@@ -206,6 +214,9 @@ fn link_ops(
     let mut ops = Vec::new();
     if kind == EdgeKind::Supersedes {
         require_alter(caller, target)?;
+        if source.status != Status::Active {
+            return Err(Error::bad_input("from", "is itself no longer in force, so it replaces nothing"));
+        }
         ops.push(Op::Retire { id: to, status: Status::Superseded, valid_to: Some(source.valid_from.unwrap_or(at)) });
     }
     ops.push(Op::PutEdge(Edge { from: from.0, to: to.0, kind, weight: 1.0, reason, scope, recorded_at: at }));

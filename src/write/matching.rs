@@ -13,7 +13,9 @@ use super::{
     validate::Draft,
 };
 use crate::{
-    domain::{AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope, cosine},
+    domain::{
+        AsOf, Caller, ConceptKey, EdgeKind, Filter, Memory, MemoryId, NamedVector, Right, Scope, Visibility, cosine,
+    },
     error::{Error, ErrorCode},
     input,
     ports::{KeywordQuery, VectorQuery},
@@ -59,13 +61,15 @@ pub(super) async fn match_all(
     let all: Vec<&Draft> = drafts.iter().map(|(draft, _)| *draft).collect();
     let mut last = last_members(ctx, &all).await?;
     let mut duplicates = duplicates(ctx, &all).await?;
+    let taken = taken_names(ctx, &all).await?;
     let referred = referred(ctx, caller, &all).await?;
     let texts: Vec<(&Memory, &Reading)> = all.iter().map(|draft| (&draft.memory, &draft.reading)).collect();
     let mut named = named(ctx, caller, &texts).await?;
     let mut near = neighbours(ctx, caller, drafts).await?;
     let mut met = Vec::with_capacity(drafts.len());
     for (place, (draft, _)) in drafts.iter().enumerate() {
-        let known = match check_references(caller, draft, &referred) {
+        let checked = check_name(draft, &taken, &duplicates).and_then(|()| check_references(caller, draft, &referred));
+        let known = match checked {
             Err(error) => Err(error),
             Ok(scopes) => {
                 let memory = &draft.memory;
@@ -107,6 +111,40 @@ async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(St
         }
     }
     Ok(found)
+}
+
+/// The memories that have the drafts' external ids already, by scope key and name.
+async fn taken_names(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
+    let mut names: BTreeMap<&Scope, Vec<String>> = BTreeMap::new();
+    for draft in drafts {
+        if let Some(name) = &draft.memory.external_id {
+            names.entry(&draft.memory.scope).or_default().push(name.clone());
+        }
+    }
+    let mut taken = HashMap::new();
+    for (scope, names) in names {
+        for (name, id) in ctx.graph.by_external_ids(&names, &Visibility::only(scope)).await? {
+            taken.insert((scope.key(), name), id);
+        }
+    }
+    Ok(taken)
+}
+
+/// Refuses other content under an external id that is taken.
+fn check_name(
+    draft: &Draft,
+    taken: &HashMap<(String, String), MemoryId>,
+    duplicates: &HashMap<(String, String), MemoryId>,
+) -> Result<(), Error> {
+    let Some(name) = &draft.memory.external_id else { return Ok(()) };
+    let scope = draft.memory.scope.key();
+    let Some(id) = taken.get(&(scope.clone(), name.clone())) else { return Ok(()) };
+    if duplicates.contains_key(&(scope, draft.memory.content_hash.clone())) {
+        return Ok(());
+    }
+    let message = format!("external_id: is the memory {id} with other content");
+    Err(Error { field: Some("external_id".into()), ..Error::new(ErrorCode::Conflict, message) }
+        .advise("update that memory, or import the line"))
 }
 
 async fn referred(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Result<HashMap<MemoryId, Memory>, Error> {

@@ -179,6 +179,10 @@ pub(super) fn scope(caller: &Caller, name: Option<&str>, group: Option<String>) 
     let group = input::optional_text("group", group, NAME_BYTES)?;
     match (name.unwrap_or(if group.is_some() { "shared" } else { "private" }), group) {
         ("private", None) => Ok(caller.private_scope()),
+        ("global", None) if caller.kind == PrincipalKind::Agent => {
+            Err(Error::new(ErrorCode::Forbidden, "scope: an agent cannot write to global")
+                .advise("store it for a group or privately, and ask a person to publish it"))
+        }
         ("global", None) => input::require(caller, Right::MemoryGlobal).map(|()| Scope::Global),
         ("shared", Some(group)) if caller.groups.contains(&group) => Ok(Scope::Shared(group)),
         ("shared", Some(_)) => Err(Error {

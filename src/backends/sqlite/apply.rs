@@ -141,8 +141,15 @@ fn note_links(transaction: &Transaction<'_>, seq: i64, change: &ChangeSet) -> Re
                 EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
             )
         {
-            note(transaction, seq, edge.from, Effect::Linked)?;
-            note(transaction, seq, edge.to, Effect::Linked)?;
+            let scope = scope_id(transaction, &edge.scope)?;
+            let mut noted = transaction.prepare_cached(
+                "INSERT INTO change_memory (seq, memory, effect, scope) SELECT ?1, id, ?3, ?4 FROM memory WHERE id = ?2
+                 ON CONFLICT DO NOTHING",
+            )?;
+            // Told to those who see the edge, who may be fewer than those who see its end.
+            for end in [edge.from, edge.to] {
+                noted.execute(params![seq, end.as_bytes(), Effect::Linked.name(), scope])?;
+            }
         }
     }
     Ok(())
