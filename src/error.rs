@@ -3,7 +3,7 @@
 //! Messages are lowercase fragments that name the input; they never carry a driver message, a query, a path, a secret or
 //! memory text. To add a code: a variant, a row in [`ErrorCode::TABLE`], an arm in each face.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use crate::ports::{PortError, PortErrorKind};
 
@@ -61,6 +61,11 @@ impl ErrorCode {
         self.row().1
     }
 
+    /// The code with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::TABLE.iter().find(|(_, known, _)| *known == name).map(|(code, ..)| *code)
+    }
+
     /// Whether trying the same again may help.
     pub fn retryable(self) -> bool {
         self.row().2
@@ -88,7 +93,7 @@ pub struct Error {
     /// A lowercase fragment for the reader, safe to show.
     pub message: String,
     /// What to do, where there is something to do.
-    pub advice: Option<&'static str>,
+    pub advice: Option<Cow<'static, str>>,
     /// For the log only.
     #[source]
     pub source: Option<PortError>,
@@ -113,7 +118,7 @@ impl Error {
     /// Adds what to do.
     #[must_use]
     pub fn advise(self, advice: &'static str) -> Self {
-        Self { advice: Some(advice), ..self }
+        Self { advice: Some(advice.into()), ..self }
     }
 }
 
@@ -140,7 +145,7 @@ mod tests {
         let names: std::collections::BTreeSet<_> = ErrorCode::TABLE.iter().map(|(_, name, _)| *name).collect();
         assert_eq!(names.len(), ErrorCode::TABLE.len());
         for (code, name, _) in ErrorCode::TABLE {
-            assert_eq!(code.name(), name);
+            assert_eq!((code.name(), ErrorCode::named(name)), (name, Some(code)));
         }
     }
 

@@ -361,6 +361,7 @@ impl Service {
             at: self.parts.clock.now(),
             actor: caller.principal.clone(),
             use_case: use_case.to_owned(),
+            reason: None,
             ops: Vec::new(),
             idempotency: None,
         };

@@ -46,9 +46,18 @@ pub(super) struct StoreArgs {
     /// fact, preference, pattern, correction, constraint, procedure, event or insight.
     #[arg(long = "type")]
     memory_type: Option<String>,
+    /// At most 150 characters; made from the text when absent.
+    #[arg(long)]
+    summary: Option<String>,
+    /// When it applies.
+    #[arg(long)]
+    context: Option<String>,
     /// Labels, separated by commas.
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
+    /// Who said it, for a turn of a dialogue.
+    #[arg(long)]
+    speaker: Option<String>,
     /// Session it belongs to.
     #[arg(long)]
     session: Option<String>,
@@ -62,11 +71,29 @@ pub(super) struct StoreArgs {
     #[arg(long)]
     group: Option<String>,
     /// Between 0 and 1.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     importance: Option<f64>,
+    /// Between 0 and 1; by default from the source.
+    #[arg(long, allow_negative_numbers = true)]
+    confidence: Option<f64>,
+    /// user_explicit, observed, inferred or document.
+    #[arg(long, default_value = "user_explicit")]
+    source: String,
     /// When it happened.
     #[arg(long)]
     occurred_at: Option<String>,
+    /// True in the world from then.
+    #[arg(long)]
+    valid_from: Option<String>,
+    /// True in the world until then.
+    #[arg(long)]
+    valid_to: Option<String>,
+    /// Seconds after which it is no longer recalled.
+    #[arg(long, allow_negative_numbers = true)]
+    ttl_secs: Option<i64>,
+    /// Ids of memories that it caused.
+    #[arg(long, value_delimiter = ',')]
+    causes: Vec<String>,
     /// Ids of memories that caused it.
     #[arg(long, value_delimiter = ',')]
     caused_by: Vec<String>,
@@ -76,6 +103,9 @@ pub(super) struct StoreArgs {
     /// The same key stores once.
     #[arg(long)]
     idempotency_key: Option<String>,
+    /// The name another system knows it by.
+    #[arg(long)]
+    external_id: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -132,6 +162,9 @@ pub(super) struct RecallArgs {
     /// The cursor of the last answer, for the next page.
     #[arg(long)]
     cursor: Option<String>,
+    /// true (default) or false: say why.
+    #[arg(long)]
+    explain: Option<bool>,
     #[command(flatten)]
     target: Target,
 }
@@ -165,6 +198,9 @@ pub(super) struct AssociateArgs {
     /// The cursor of the last answer, for the next page.
     #[arg(long)]
     cursor: Option<String>,
+    /// true (default) or false: say why.
+    #[arg(long)]
+    explain: Option<bool>,
     #[command(flatten)]
     target: Target,
 }
@@ -384,8 +420,17 @@ pub(super) async fn store(ctx: Context, args: StoreArgs) -> anyhow::Result<()> {
         caused_by: args.caused_by,
         supersedes: args.supersedes,
         idempotency_key: args.idempotency_key,
-        source: Some("user_explicit".to_owned()),
-        ..StoreRequest::default()
+        source: Some(args.source),
+        summary: args.summary,
+        context: args.context,
+        speaker: args.speaker,
+        confidence: args.confidence,
+        valid_from: args.valid_from,
+        valid_to: args.valid_to,
+        ttl_secs: args.ttl_secs,
+        causes: args.causes,
+        external_id: args.external_id,
+        event: None,
     };
     let local = async |service: &Service, caller: &Caller, request| service.store(caller, request).await;
     let reply: StoreReply = ask(&ctx, args.target, "memory_store", request, local).await?;
@@ -421,7 +466,7 @@ pub(super) async fn recall(ctx: Context, args: RecallArgs) -> anyhow::Result<()>
         format: args.format,
         token_budget: args.token_budget,
         cursor: args.cursor,
-        ..RecallRequest::default()
+        explain: args.explain,
     };
     let local = async |service: &Service, caller: &Caller, request| service.recall(caller, request).await;
     let reply: RecallReply = ask(&ctx, args.target, "memory_recall", request, local).await?;
@@ -443,7 +488,7 @@ pub(super) async fn associate(ctx: Context, args: AssociateArgs) -> anyhow::Resu
         as_of: args.as_of,
         known_at: args.known_at,
         cursor: args.cursor,
-        ..AssociateRequest::default()
+        explain: args.explain,
     };
     let local = async |service: &Service, caller: &Caller, request| service.associate(caller, request).await;
     let reply: AssociateReply = ask(&ctx, args.target, "memory_associate", request, local).await?;

@@ -105,8 +105,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::failure(&error, json);
-            let usage = error.downcast_ref::<ConfigError>().is_some() || error.downcast_ref::<Usage>().is_some();
-            ExitCode::from(if usage { 2 } else { 1 })
+            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
         }
     }
 }
@@ -115,6 +114,11 @@ pub fn main() -> ExitCode {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Usage(String);
+
+/// Whether the fault is in how the program was called or set up.
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.is::<ConfigError>() || error.is::<Usage>()
+}
 
 fn start(cli: Cli) -> anyhow::Result<()> {
     let mut config = Config::load(cli.config.as_deref())?;

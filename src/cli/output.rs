@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::{
-    error::Error,
+    error::{Error, ErrorCode},
     read::{AssociateReply, ExplainReply, PathStep, RecallItem, RecallReply, SummarizeReply},
 };
 
@@ -19,15 +19,22 @@ pub(super) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Prints an error: to standard error for people, as `{"error":{…}}` on standard output with `--json`.
 pub(super) fn failure(error: &anyhow::Error, as_json: bool) {
     if as_json {
-        let (code, message) = match error.downcast_ref::<Error>() {
-            Some(error) => (error.code.name(), error.message.clone()),
-            None => ("INTERNAL", format!("{error:#}")),
+        let known = error.downcast_ref::<Error>();
+        let code = match known {
+            Some(known) => known.code,
+            None if super::is_usage(error) => ErrorCode::BadUserInput,
+            None => ErrorCode::Internal,
         };
-        println!("{}", serde_json::json!({"error": {"code": code, "message": message}}));
+        let message = known.map_or_else(|| format!("{error:#}"), |known| known.message.clone());
+        println!(
+            "{}",
+            serde_json::json!({"error": {"code": code.name(), "field": known.and_then(|known| known.field.as_deref()),
+                "message": message, "retryable": code.retryable()}})
+        );
         return;
     }
     match error.downcast_ref::<Error>() {
-        Some(known) => match known.advice {
+        Some(known) => match &known.advice {
             Some(advice) => eprintln!("error: {known} ({advice})"),
             None => eprintln!("error: {known}"),
         },

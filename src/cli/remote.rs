@@ -11,7 +11,11 @@ use super::{
     memory::Target,
     wire::{self, Holder, Opened},
 };
-use crate::domain::Caller;
+use crate::{
+    domain::Caller,
+    error::{Error, ErrorCode},
+    mcp,
+};
 
 /// Longest wait for an answer of the service.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -73,16 +77,34 @@ impl Remote {
             .json(&body)
             .send()
             .await
-            .with_context(|| format!("the service at {} does not answer", self.url))?;
+            .with_context(|| {
+                Error::new(ErrorCode::Unavailable, format!("the service at {} does not answer", self.url))
+            })?;
         let status = response.status();
         let answer: Value =
             response.json().await.with_context(|| format!("the service answered {status} without JSON"))?;
         let result = &answer["result"];
         if result["isError"] == true || !result.is_object() {
-            let message =
-                [&result["content"][0]["text"], &answer["error"]["message"]].into_iter().find_map(Value::as_str);
-            anyhow::bail!("{}", message.unwrap_or("the service refused the call"));
+            return Err(refusal(&answer).unwrap_or_else(|| anyhow::anyhow!("the service refused the call")));
         }
         Ok(serde_json::from_value(result["structuredContent"].clone())?)
     }
+}
+
+/// The error that an answer names: of the tool, of the protocol, or of HTTP.
+fn refusal(answer: &Value) -> Option<anyhow::Error> {
+    let tool = &answer["result"]["_meta"][mcp::ERROR];
+    let error = &answer["error"];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let code = [&tool["code"], &error["data"]["code"], &error["code"]].into_iter().find_map(Value::as_str)?;
+    Some(
+        Error {
+            code: ErrorCode::named(code)?,
+            field: text(&tool["field"]),
+            message: text(&tool["message"]).or_else(|| text(&error["message"]))?,
+            advice: text(&tool["advice"]).map(Into::into),
+            source: None,
+        }
+        .into(),
+    )
 }

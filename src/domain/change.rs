@@ -24,6 +24,9 @@ pub struct ChangeSet {
     pub actor: String,
     /// The use case, for the audit log.
     pub use_case: String,
+    /// Why, in the words of whoever asked for it, for the audit log. Never the text of a memory.
+    #[serde(default)]
+    pub reason: Option<String>,
     /// What is written, in order.
     pub ops: Vec<Op>,
     /// The answer to give if the same request comes again.
@@ -108,8 +111,8 @@ pub enum Op {
         /// The memory's confidence from now on, 0..=1.
         confidence: f32,
     },
-    /// Removes a memory with its history, edges, votes, terms and vectors, and the raw events it came from. Concepts of
-    /// `text` origin that nothing names any longer go with it.
+    /// Removes a memory with its history, edges, votes, terms and vectors, the raw events it came from, and the reasons of
+    /// earlier changes of it. Concepts of `text` origin that nothing names any longer go with it.
     Forget {
         /// The memory.
         id: MemoryId,
@@ -292,5 +295,18 @@ impl ChangeSet {
                 _ => None,
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn change_written_before_there_were_reasons_is_read() {
+        let written = r#"{"id":"01940000-0000-7000-8000-000000000000","at":"2026-11-30T12:00:00Z","actor":"ann",
+            "use_case":"forget","ops":[],"idempotency":null}"#;
+        let change: ChangeSet = serde_json::from_str(written).expect("an older change");
+        assert_eq!((change.actor.as_str(), change.reason), ("ann", None));
     }
 }

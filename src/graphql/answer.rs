@@ -203,7 +203,7 @@ fn details(error: &Error) -> serde_json::Value {
     if let Some(field) = &error.field {
         extensions["field"] = super::convert::camel(field).into();
     }
-    if let Some(advice) = error.advice {
+    if let Some(advice) = error.advice.as_deref() {
         extensions["advice"] = advice.into();
     }
     extensions

@@ -174,7 +174,7 @@ impl Query {
         page::concepts(service(ctx)?.concepts(&asking(ctx)?.caller, search.as_deref(), &page(first, after)).await?)
     }
 
-    /// Who changed what and when, latest first. Needs the right ADMIN.
+    /// Who changed what, when and why, latest first. Needs the right ADMIN.
     #[graphql(complexity = "1 + usize::try_from(first.unwrap_or(20)).unwrap_or(100) * child_complexity")]
     async fn audit_log(
         &self,

@@ -807,7 +807,7 @@ impl TryFrom<ports::StoredToken> for Token {
     }
 }
 
-/// A row of the audit log: who changed what and when, never what it contained.
+/// A row of the audit log: who changed what, when and why, never what it contained.
 #[derive(SimpleObject)]
 pub(super) struct AuditEntry {
     /// Its position; grows, never reused.
@@ -820,6 +820,8 @@ pub(super) struct AuditEntry {
     actor: String,
     /// The use case.
     use_case: String,
+    /// Why, if whoever asked for it said so: the reason of a forget or a link, the note of a vote.
+    reason: Option<String>,
     /// The memories it touched, at most 100.
     memories: Vec<Touched>,
     /// How many memories it touched.
@@ -847,6 +849,7 @@ impl TryFrom<ports::AuditRow> for AuditEntry {
             at: row.at.into(),
             actor: row.actor,
             use_case: row.use_case,
+            reason: row.reason,
             memories: row.memories.into_iter().map(touched).collect::<std::result::Result<_, Self::Error>>()?,
             memory_count: count(row.total),
         })

@@ -50,6 +50,7 @@ impl Uses {
             at: self.clock.now(),
             actor: "system".to_owned(),
             use_case: ChangeSet::COUNT_USES.to_owned(),
+            reason: None,
             ops: vec![Op::Touch { ids: ids.clone() }],
             idempotency: None,
         };

@@ -32,6 +32,9 @@ use server::{CallerOf, Server};
 pub use settings::{McpSettings, Version};
 pub use tools::tool_listing;
 
+/// Key of the parts of an error in the `_meta` of a failed call: code, field, message, advice, retryable.
+pub const ERROR: &str = "recollect/error";
+
 /// MCP as an HTTP service: no sessions, JSON answers, any instance can answer any request. The [`Caller`] is expected among
 /// the extensions of the request; the HTTP face checks token, host, origin and size before.
 pub fn http(

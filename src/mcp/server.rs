@@ -7,9 +7,9 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
         ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
-        Tool,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
@@ -248,13 +248,19 @@ pub(super) fn protocol_error(error: &Error) -> ErrorData {
     }
 }
 
-/// `CODE: what. What to do.` Structured content must have the shape of the output schema, so an error has none.
+/// `CODE: what. What to do.` Structured content must have the shape of the output schema, so what programs read of an error
+/// stands in `_meta`.
 pub(super) fn failure(error: &Error) -> CallToolResult {
-    let what: String = error.message.chars().take(MESSAGE_CHARS).collect();
+    let message: String = error.message.chars().take(MESSAGE_CHARS).collect();
+    let parts = serde_json::json!({"code": error.code.name(), "field": error.field, "message": message,
+        "advice": error.advice, "retryable": error.code.retryable()});
     // A message about a field starts with the field's name, which has no capital.
-    let what = if error.field.is_some() { what } else { sentence(&what) };
-    let text = format!("{}: {what}. {}.", error.code, sentence(error.advice.unwrap_or(advice(error.code))));
-    CallToolResult::error(vec![ContentBlock::text(text)])
+    let what = if error.field.is_some() { message } else { sentence(&message) };
+    let advice = error.advice.as_deref().unwrap_or(advice(error.code));
+    let text = format!("{}: {what}. {}.", error.code, sentence(advice));
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    result.meta.get_or_insert_with(MetaObject::default).0.insert(super::ERROR.to_owned(), parts);
+    result
 }
 
 /// Advice for errors that bring none of their own.

@@ -65,7 +65,7 @@ pub struct ConceptMember {
     pub kind: EdgeKind,
 }
 
-/// A row of the audit log: who changed what and when, never what it contained.
+/// A row of the audit log: who changed what, when and why, never what it contained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     /// Position; grows, never reused.
@@ -78,6 +78,8 @@ pub struct AuditRow {
     pub actor: String,
     /// The use case.
     pub use_case: String,
+    /// Why, if whoever asked for it said so and the reader sees a memory it touched.
+    pub reason: Option<String>,
     /// The visible memories it touched, by id, at most [`AuditRow::MEMORIES`].
     pub memories: Vec<(MemoryId, Effect)>,
     /// How many visible memories it touched.

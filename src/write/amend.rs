@@ -84,7 +84,7 @@ pub(super) async fn update_if_other(
 pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest) -> Result<ForgetReply, Error> {
     input::require(caller, Right::MemoryForget)?;
     let strategy = input::optional_name("strategy", request.strategy.as_deref())?.unwrap_or(Forgetting::Delete);
-    input::optional_text("reason", request.reason, CONTEXT_BYTES)?;
+    let reason = input::optional_text("reason", request.reason, CONTEXT_BYTES)?;
     let mut ids = input::memory_ids("ids", &request.ids, REFERENCES_MAX)?;
     ids.sort_unstable();
     ids.dedup();
@@ -118,7 +118,7 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
             vectors: Vec::new(),
         },
     });
-    let change = change(ctx, caller, "forget", at, ops.chain(copies).collect());
+    let change = ChangeSet { reason, ..change(ctx, caller, "forget", at, ops.chain(copies).collect()) };
     timed("apply", ctx.graph.apply(std::slice::from_ref(&change))).await?;
     drop(turn);
     settled(ctx).await;
@@ -172,8 +172,8 @@ pub async fn link_all(
     let mut changes = Vec::new();
     let mut replies = Vec::new();
     for request in requests {
-        replies.push(link_ops(caller, &request, &memories, at).map(|ops| {
-            let change = change(ctx, caller, "link", at, ops);
+        replies.push(link_ops(caller, &request, &memories, at).map(|(ops, reason)| {
+            let change = ChangeSet { reason, ..change(ctx, caller, "link", at, ops) };
             let reply = LinkReply {
                 from: request.from,
                 to: request.to,
@@ -190,12 +190,13 @@ pub async fn link_all(
     Ok(replies)
 }
 
+/// What a link writes, and its reason.
 fn link_ops(
     caller: &Caller,
     request: &LinkRequest,
     memories: &HashMap<MemoryId, Memory>,
     at: Timestamp,
-) -> Result<Vec<Op>, Error> {
+) -> Result<(Vec<Op>, Option<String>), Error> {
     let from = input::memory_id("from", &request.from)?;
     let to = input::memory_id("to", &request.to)?;
     let kind: EdgeKind = input::name("edge", &request.edge)?;
@@ -219,13 +220,15 @@ fn link_ops(
         }
         ops.push(Op::Retire { id: to, status: Status::Superseded, valid_to: Some(source.valid_from.unwrap_or(at)) });
     }
-    ops.push(Op::PutEdge(Edge { from: from.0, to: to.0, kind, weight: 1.0, reason, scope, recorded_at: at }));
-    Ok(ops)
+    let edge = Edge { from: from.0, to: to.0, kind, weight: 1.0, reason: reason.clone(), scope, recorded_at: at };
+    ops.push(Op::PutEdge(edge));
+    Ok((ops, reason))
 }
 
 pub(super) fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Timestamp, ops: Vec<Op>) -> ChangeSet {
     let id = ChangeId(ctx.clock.next_id());
-    ChangeSet { id, at, actor: caller.principal.clone(), use_case: use_case.to_owned(), ops, idempotency: None }
+    let (actor, use_case) = (caller.principal.clone(), use_case.to_owned());
+    ChangeSet { id, at, actor, use_case, reason: None, ops, idempotency: None }
 }
 
 pub(super) async fn one(ctx: &WriteContext, caller: &Caller, field: &str, id: MemoryId) -> Result<Memory, Error> {

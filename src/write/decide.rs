@@ -127,7 +127,7 @@ pub(super) fn decide(
         answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
     });
     let actor = draft.memory.user_id.clone();
-    (ChangeSet { id: change, at, actor, use_case: "store".to_owned(), ops, idempotency }, reply)
+    (ChangeSet { id: change, at, actor, use_case: "store".to_owned(), reason: None, ops, idempotency }, reply)
 }
 
 /// Creates the concepts that a memory is about and mentions, with the edges to them. A concept it is about is not

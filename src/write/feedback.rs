@@ -7,7 +7,7 @@
 
 use super::{FeedbackReply, FeedbackRequest, WriteContext, amend, validate::CONTEXT_BYTES};
 use crate::{
-    domain::{Caller, Op, Right},
+    domain::{Caller, ChangeSet, Op, Right},
     error::Error,
     input,
 };
@@ -24,8 +24,9 @@ pub async fn feedback(ctx: &WriteContext, caller: &Caller, request: FeedbackRequ
     let votes = (memory.useful, memory.not_useful);
     let after = moved(memory.confidence, votes, earlier, useful, ctx.settings.feedback_prior);
     let principal = caller.principal.clone();
-    let op = Op::Vote { id, principal, useful, note, confidence: after };
+    let op = Op::Vote { id, principal, useful, note: note.clone(), confidence: after };
     let change = amend::change(ctx, caller, "feedback", ctx.clock.now(), vec![op]);
+    let change = ChangeSet { reason: note, ..change };
     let operation_id = change.id.to_string();
     super::commit(ctx, turn, vec![change]).await?;
     let withdrawn = |vote: bool| u32::from(earlier == Some(vote));

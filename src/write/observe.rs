@@ -108,8 +108,8 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
         answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
     });
     let actor = caller.principal.clone();
-    super::commit(ctx, turn, vec![ChangeSet { id, at, actor, use_case: "observe".to_owned(), ops, idempotency }])
-        .await?;
+    let change = ChangeSet { id, at, actor, use_case: "observe".to_owned(), reason: None, ops, idempotency };
+    super::commit(ctx, turn, vec![change]).await?;
     settled(ctx).await;
     Ok(reply)
 }

@@ -185,7 +185,7 @@ pub async fn note_spaces(ctx: &WriteContext, spaces: Vec<(MemoryId, Vec<String>)
     }
     let (id, at) = (ChangeId(ctx.clock.next_id()), ctx.clock.now());
     let (actor, use_case) = ("system".to_owned(), "reindex".to_owned());
-    ctx.graph.apply(&[ChangeSet { id, at, actor, use_case, ops, idempotency: None }]).await.map(drop)
+    ctx.graph.apply(&[ChangeSet { id, at, actor, use_case, reason: None, ops, idempotency: None }]).await.map(drop)
 }
 
 /// The memory before `id` in its session.

@@ -2,7 +2,8 @@
 
 use recollect::{
     domain::{Caller, EdgeKind, MemoryId, Visibility},
-    write::{Imported, StoreRequest, UpdateRequest},
+    read::browse::PageRequest,
+    write::{FeedbackRequest, ForgetRequest, Imported, LinkRequest, StoreRequest, UpdateRequest},
 };
 use serde_json::{Value, json};
 
@@ -115,4 +116,38 @@ async fn an_import_does_not_move_a_known_memory_to_another_session() {
     let report = import(&app, &json!({"external_id": "k1", "content": "It leaks.", "session_id": "two"})).await;
     assert_eq!(report.errors[0].error.field.as_deref(), Some("session_id"));
     assert_eq!(stored(&app, "k1").await.session_id.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn reasons_of_links_votes_and_forgets_are_in_the_audit_log() {
+    let app = App::start().await;
+    let (one, two) = (store(&app, None, "the kettle leaks").await, store(&app, None, "the floor is wet").await);
+    let said = |reason: &str| Some(reason.to_owned());
+    let link = LinkRequest {
+        from: one.to_string(),
+        to: two.to_string(),
+        edge: "CAUSES".to_owned(),
+        reason: said("seen by both"),
+    };
+    app.service.link(&caller(), link).await.expect("linked");
+    let vote = FeedbackRequest { id: two.to_string(), useful: Some(true), note: said("it helped") };
+    app.service.feedback(&caller(), vote).await.expect("voted");
+    let reasons = async || {
+        let page = PageRequest { first: Some(10), after: None };
+        let log = app.service.audit(&caller(), &page).await.expect("a log");
+        log.items.into_iter().map(|(_, row)| (row.use_case, row.reason)).collect::<Vec<_>>()
+    };
+    let row = |use_case: &str, reason: Option<&str>| (use_case.to_owned(), reason.map(str::to_owned));
+    let stores = [row("store", None), row("store", None)];
+    let expected = [&[row("feedback", Some("it helped")), row("link", Some("seen by both"))], &stores[..]].concat();
+    assert_eq!(reasons().await, expected);
+    for (strategy, reason) in [("archive", "stale"), ("decay", "doubtful"), ("delete", "asked to")] {
+        let ids = vec![if strategy == "delete" { two } else { one }.to_string()];
+        let forget = ForgetRequest { ids, strategy: Some(strategy.to_owned()), reason: said(reason) };
+        app.service.forget(&caller(), forget).await.expect("forgotten");
+    }
+    let forgets = ["asked to", "doubtful", "stale"].map(|reason| row("forget", Some(reason)));
+    // What was said of the deleted memory went with it.
+    let expected = [&forgets[..], &[row("feedback", None), row("link", None)], &stores].concat();
+    assert_eq!(reasons().await, expected);
 }

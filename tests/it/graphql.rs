@@ -20,7 +20,7 @@ async fn ask(client: &Client, query: &str, variables: Value) -> Value {
 }
 
 /// The data of a request that must have no errors.
-async fn data(client: &Client, query: &str, variables: Value) -> Value {
+pub async fn data(client: &Client, query: &str, variables: Value) -> Value {
     let answer = ask(client, query, variables.clone()).await;
     assert!(answer.get("errors").is_none(), "{query} {variables}: {answer}");
     answer["data"].clone()
@@ -37,7 +37,7 @@ async fn error(client: &Client, query: &str, variables: Value) -> (String, Strin
 }
 
 /// A POST of a body as it is.
-async fn post(client: &Client, body: &str) -> reqwest::Response {
+pub async fn post(client: &Client, body: &str) -> reqwest::Response {
     client
         .http
         .post(format!("{}/graphql", client.url))

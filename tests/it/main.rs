@@ -14,6 +14,7 @@ mod graphql;
 mod jobs;
 mod look_back;
 mod models;
+mod parity;
 mod recall;
 mod support;
 mod telemetry;

@@ -46,8 +46,8 @@ fn apply_one(
 ) -> Result<Applied, SqliteError> {
     let seq: Option<i64> = transaction
         .prepare_cached(
-            "INSERT INTO change (id, at, actor, use_case, ops) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING
-             RETURNING seq",
+            "INSERT INTO change (id, at, actor, use_case, reason, ops) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (id) DO NOTHING RETURNING seq",
         )?
         .query_row(
             params![
@@ -55,6 +55,7 @@ fn apply_one(
                 change.at.as_microsecond(),
                 change.actor,
                 change.use_case,
+                change.reason,
                 integer(change.ops.len() as u64)
             ],
             |row| row.get(0),
@@ -98,6 +99,7 @@ fn apply_one(
             Op::Forget { id } => {
                 // Before it is gone: the row needs its scope.
                 note(transaction, seq, id.0, Effect::Forgotten)?;
+                clear_reasons(transaction, seq, *id)?;
                 forget(transaction, *id, &mut loosened, unwritten)?;
             }
         }
@@ -117,6 +119,17 @@ fn apply_one(
         put_answer(transaction, change, idempotency)?;
     }
     Ok(Applied::Now)
+}
+
+/// What was said of a memory goes with it; why it is forgotten, in change `seq`, stays.
+fn clear_reasons(transaction: &Transaction<'_>, seq: i64, id: MemoryId) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached(
+            "UPDATE change SET reason = NULL WHERE reason IS NOT NULL AND seq < ?1
+             AND EXISTS (SELECT 1 FROM change_memory l WHERE l.seq = change.seq AND l.memory = ?2)",
+        )?
+        .execute(params![seq, id.0.as_bytes()])?;
+    Ok(())
 }
 
 /// Notes in the change log what became of a memory. The first note of a change stands; an id that is no memory has none.
@@ -603,7 +616,14 @@ fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), 
     for (seq, change) in waiting {
         let mut change: ChangeSet =
             serde_json::from_str(&change).map_err(|_| SqliteError::Unreadable("journal entry"))?;
-        change.ops.retain(|op| !matches!(op, Op::PutMemory { memory, .. } if memory.id == id));
+        change.ops.retain(|op| match op {
+            Op::PutMemory { memory, .. } => memory.id != id,
+            Op::Vote { id: of, .. } => *of != id,
+            _ => true,
+        });
+        if !change.ops.iter().any(|op| matches!(op, Op::Forget { .. })) {
+            change.reason = None;
+        }
         change.idempotency = change.idempotency.filter(|idempotency| !named_ids(&idempotency.answer).contains(&id.0));
         let change = serde_json::to_string(&change).map_err(|_| SqliteError::Unwritable("journal entry"))?;
         transaction.prepare_cached("UPDATE journal SET change = ?2 WHERE seq = ?1")?.execute(params![seq, change])?;

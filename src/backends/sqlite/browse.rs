@@ -459,7 +459,7 @@ fn audit(
     bind(&mut touched, &seen.params())?;
     bind(&mut touched, &vec![(":limit", &limited(AuditRow::MEMORIES))])?;
     let mut statement = connection.prepare_cached(
-        "SELECT seq, id, at, actor, use_case FROM change WHERE seq < ?1 AND use_case <> ?3 ORDER BY seq DESC LIMIT ?2",
+        "SELECT seq, id, at, actor, use_case, reason FROM change WHERE seq < ?1 AND use_case <> ?3 ORDER BY seq DESC LIMIT ?2",
     )?;
     let mut rows = statement.query(params![before.map_or(i64::MAX, integer), limited(limit), ChangeSet::COUNT_USES])?;
     let mut log = Vec::new();
@@ -478,6 +478,7 @@ fn audit(
             at: timestamp(row.get(2)?)?,
             actor: row.get(3)?,
             use_case: row.get(4)?,
+            reason: if total > 0 { row.get(5)? } else { None },
             memories,
             total,
         });

@@ -35,6 +35,7 @@ macro_rules! browse_suite {
                 counted_uses_are_told_to_nobody,
                 change_is_never_cut,
                 audit_log_goes_back_page_by_page,
+                reason_is_shown_until_the_memory_is_forgotten,
             ]
         );
     };
@@ -343,6 +344,28 @@ pub async fn change_is_never_cut(store: &dyn Both) {
     for (limit, expected) in [(1, 1), (2, 6), (6, 6), (7, 7), (100, 7)] {
         assert_eq!(store.changes(0, limit, &all()).await.unwrap().len(), expected, "{limit}");
     }
+}
+
+/// Whoever sees none of the memories is told no reason; why it was forgotten outlives the memory.
+pub async fn reason_is_shown_until_the_memory_is_forgotten(store: &dyn Both) {
+    let because = |n: u64, reason: &str, op: Op| ChangeSet { reason: Some(reason.to_owned()), ..change(n, vec![op]) };
+    let vote = |n: u64| Op::Vote {
+        id: id(n),
+        principal: "alice".to_owned(),
+        useful: false,
+        note: Some("wrong".to_owned()),
+        confidence: 0.5,
+    };
+    write(store, 1, vec![put(memory(1, &alice(), "x")), put(memory(2, &Scope::Global, "y"))]).await;
+    store.apply(&[because(2, "wrong", vote(1)), because(3, "right", vote(2))]).await.unwrap();
+    let reasons = async |visibility: Visibility| {
+        let rows = store.audit(None, 10, &visibility).await.unwrap();
+        rows.into_iter().filter_map(|row| row.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(all()).await, ["right", "wrong"]);
+    assert_eq!(reasons(reader("bob")).await, ["right"]);
+    store.apply(&[because(4, "asked to", Op::Forget { id: id(1) })]).await.unwrap();
+    assert_eq!(reasons(all()).await, ["asked to", "right"]);
 }
 
 pub async fn audit_log_goes_back_page_by_page(store: &dyn Both) {

@@ -1,6 +1,6 @@
 //! Three callers over everything: nothing of another's comes out, by any tool, mode, hop or count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use recollect::{auth, domain::Right};
 use serde_json::{Value, json};
@@ -59,6 +59,12 @@ async fn world() -> World {
                 request["group"] = "blue".into();
             }
             let id = clients[owner].store(request).await;
+            let mut event = json!({"event": "user_message", "text": format!("about {mark}"), "scope": scope,
+                "session_id": format!("own_{mark}")});
+            if scope == "shared" {
+                event["group"] = "blue".into();
+            }
+            clients[owner].ok("memory_observe", event).await;
             stored.push(Stored { owner, scope, id, mark });
         }
     }
@@ -77,6 +83,138 @@ impl World {
                 assert!(!text.contains(part.as_str()), "{viewer} saw {part} through {asked}: {text}");
             }
         }
+    }
+}
+
+/// Each tool that only reads, asked as widely as it can be; `$id` is a memory, `$mark` a word that it alone has.
+const TOOLS: &[(&str, &str)] = &[
+    ("memory_associate", r#"{"query": "$mark", "depth": 4, "limit": 100}"#),
+    ("memory_associate", r#"{"ids": ["$id"], "depth": 4, "limit": 100}"#),
+    ("memory_associate", r#"{"ids": ["$id"], "depth": 4, "known_at": "2027-01-01"}"#),
+    ("memory_explain", r#"{"id": "$id", "query": "Harbour Gate"}"#),
+    ("memory_explain", r#"{"id": "$id", "query": "Harbour Gate", "known_at": "2027-01-01"}"#),
+    ("memory_get", r#"{"ids": ["$id"]}"#),
+    ("memory_get", r#"{"ids": ["$id"], "known_at": "2027-01-01"}"#),
+    ("memory_recall", r#"{"query": "$mark", "mode": "associative", "limit": 100, "include_superseded": true}"#),
+    ("memory_recall", r#"{"query": "Harbour Gate", "format": "prompt", "limit": 100}"#),
+    ("memory_recall", r#"{"query": "Harbour Gate", "known_at": "2027-01-01", "limit": 100}"#),
+    ("memory_recall", r#"{"query": "", "mode": "recent", "tags": ["$mark"]}"#),
+    ("memory_summarize", r#"{"topic": "$mark"}"#),
+    ("memory_summarize", r#"{"session_id": "s1"}"#),
+    ("memory_summarize", r#"{"session_id": "own_$mark"}"#),
+];
+/// Each resource, likewise.
+const RESOURCES: &[(&str, &str)] = &[
+    ("memory://{id}", "memory://$id"),
+    ("memory://{id}/trace", "memory://$id/trace"),
+    ("session://{id}/brief", "session://s1/brief"),
+    ("session://{id}/brief", "session://own_$mark/brief"),
+];
+/// Each prompt; its argument is given back with it, so no mark is asked for.
+const PROMPTS: &[(&str, &str)] =
+    &[("distil_session", r#"{"session_id": "s1"}"#), ("recall_brief", r#"{"task": "shut the Harbour Gate"}"#)];
+/// What can be completed.
+const COMPLETED: &[(&str, &str)] = &[
+    (r#"{"type": "ref/resource", "uri": "memory://{id}"}"#, "id"),
+    (r#"{"type": "ref/resource", "uri": "memory://{id}/trace"}"#, "id"),
+    (r#"{"type": "ref/resource", "uri": "session://{id}/brief"}"#, "id"),
+    (r#"{"type": "ref/prompt", "name": "distil_session"}"#, "session_id"),
+    (r#"{"type": "ref/prompt", "name": "recall_brief"}"#, "task"),
+];
+
+/// Names in a list of the protocol.
+async fn names(client: &Client, method: &str, list: &str, name: &str) -> BTreeSet<String> {
+    let listed = client.rpc(method, json!({})).await["result"][list].clone();
+    let listed = listed.as_array().unwrap_or_else(|| panic!("{method}")).iter();
+    let read = listed.filter(|item| item["annotations"]["readOnlyHint"] != false);
+    read.map(|item| item[name].as_str().expect("a name").to_owned()).collect()
+}
+
+/// A tool, resource or prompt that comes to be without a row above fails.
+#[tokio::test]
+async fn every_read_of_the_protocol_shows_nothing_of_others() {
+    let world = world().await;
+    let alice = &world.clients["alice"];
+    let rows = |table: &[(&str, &str)]| table.iter().map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(names(alice, "tools/list", "tools", "name").await, rows(TOOLS));
+    let templates = names(alice, "resources/templates/list", "resourceTemplates", "uriTemplate").await;
+    assert_eq!(templates, rows(RESOURCES));
+    let prompts = names(alice, "prompts/list", "prompts", "name").await;
+    assert_eq!(prompts, rows(PROMPTS));
+    let completed: BTreeSet<String> = COMPLETED
+        .iter()
+        .map(|(of, _)| serde_json::from_str::<Value>(of).expect("JSON"))
+        .map(|of| [&of["uri"], &of["name"]].into_iter().find_map(Value::as_str).expect("a name").to_owned())
+        .collect();
+    assert_eq!(completed, templates.union(&prompts).cloned().collect());
+
+    for (viewer, client) in &world.clients {
+        for asked in &world.stored {
+            let filled = |text: &str, id: &str, mark: &str| text.replace("$id", id).replace("$mark", mark);
+            for (tool, arguments) in TOOLS {
+                let call = async |id: &str, mark: &str| {
+                    let arguments: Value = serde_json::from_str(&filled(arguments, id, mark)).expect("JSON");
+                    client.call(tool, arguments).await
+                };
+                let answer = call(&asked.id, &asked.mark).await;
+                let told = if answer["isError"] == true { &answer } else { &answer["structuredContent"] };
+                world.assert_clean(viewer, &format!("{tool} {arguments}"), told);
+                // What is echoed or measured differs; an error must not.
+                if !sees(viewer, asked) && answer["isError"] == true {
+                    assert_eq!(answer.to_string(), call(NOBODY, "mark_nobody").await.to_string(), "{viewer} {tool}");
+                }
+                if sees(viewer, asked) {
+                    assert_ne!(answer["isError"], true, "{viewer} {tool} {arguments}: {answer}");
+                }
+            }
+            for (_, uri) in RESOURCES {
+                let read = async |id: &str, mark: &str| {
+                    let uri = filled(uri, id, mark);
+                    let mut answer = client.rpc("resources/read", json!({"uri": uri})).await.to_string();
+                    if answer.contains("\"error\"") {
+                        // The address is given back.
+                        answer = answer.replace(&uri, "");
+                    }
+                    serde_json::from_str::<Value>(&answer).expect("JSON")
+                };
+                let answer = read(&asked.id, &asked.mark).await;
+                world.assert_clean(viewer, uri, &answer);
+                if !sees(viewer, asked) && uri.contains('$') {
+                    assert_eq!(answer.to_string(), read(NOBODY, "mark_nobody").await.to_string(), "{viewer} {uri}");
+                }
+            }
+            for (of, name) in COMPLETED {
+                let of: Value = serde_json::from_str(of).expect("JSON");
+                for value in ["", &asked.id[..8], &format!("own_{}", asked.mark)] {
+                    let params = json!({"ref": of, "argument": {"name": name, "value": value}});
+                    let answer = client.rpc("completion/complete", params).await;
+                    assert!(answer["result"].is_object(), "{viewer} {of}: {answer}");
+                    world.assert_clean(viewer, &format!("completion of {of}"), &answer);
+                }
+            }
+        }
+        for (name, arguments) in PROMPTS {
+            let arguments: Value = serde_json::from_str(arguments).expect("JSON");
+            let answer = client.rpc("prompts/get", json!({"name": name, "arguments": arguments})).await;
+            assert!(answer["result"].is_object(), "{viewer} {name}: {answer}");
+            world.assert_clean(viewer, name, &answer);
+        }
+        world.assert_clean(viewer, "resources/list", &client.rpc("resources/list", json!({})).await);
+    }
+}
+
+/// What another stored is new to who cannot see it, and is linked to nothing that it cannot see.
+#[tokio::test]
+async fn the_same_words_in_another_scope_are_another_memory() {
+    let world = world().await;
+    let carol = &world.clients["carol"];
+    for hidden in world.stored.iter().filter(|stored| !sees("carol", stored)) {
+        let request = json!({"content": format!("The Harbour Gate was shut because of `{}`.", hidden.mark),
+            "title": "Harbour Gate", "external_id": hidden.mark, "session_id": format!("own_{}", hidden.mark)});
+        let stored = carol.ok("memory_store", request).await;
+        assert!(["stored", "supplemented"].contains(&stored["outcome"].as_str().expect("an outcome")), "{stored}");
+        let others: Vec<&Stored> = world.stored.iter().filter(|other| !sees("carol", other)).collect();
+        assert!(others.iter().all(|other| !stored.to_string().contains(&other.id)), "{stored}");
     }
 }
 

@@ -208,9 +208,9 @@ async fn the_audit_log_says_who_did_what_to_which_memory_and_nothing_of_its_text
     let (ann, root) = (app.client("ann", &[], &[]).await, app.client("root", &[], &[Right::Admin]).await);
     let first = ann.store(json!({"content": "The lantern is red."})).await;
     let second = ann.store(json!({"content": "The lantern is green.", "supersedes": [first]})).await;
-    ann.ok("memory_forget", json!({"ids": [second]})).await;
+    ann.ok("memory_forget", json!({"ids": [second], "reason": "asked to"})).await;
     let query = "query($first: Int, $after: String) { auditLog(first: $first, after: $after) {
-        nodes { position actor useCase memoryCount memories { id effect } } pageInfo { hasNextPage endCursor } } }";
+        nodes { position actor useCase reason memoryCount memories { id effect } } pageInfo { hasNextPage endCursor } } }";
     let rows = walk(&root, query, &["auditLog"], 2).await;
     let did: Vec<(&str, Vec<&str>)> = rows
         .iter()
@@ -227,5 +227,7 @@ async fn the_audit_log_says_who_did_what_to_which_memory_and_nothing_of_its_text
         [("forget", vec!["FORGOTTEN"]), ("store", vec!["SUPERSEDED", "CREATED"]), ("store", vec!["CREATED"])]
     );
     assert!(rows.iter().all(|row| row["actor"] == "ann"));
+    let reasons: Vec<Option<&str>> = rows.iter().map(|row| row["reason"].as_str()).collect();
+    assert_eq!(reasons, [Some("asked to"), None, None]);
     assert!(!json!(rows).to_string().contains("lantern"));
 }

@@ -89,6 +89,24 @@ pub async fn first_change(client: &Client, query: &str) -> Value {
     }
 }
 
+/// All changes that a subscription of `memoryChanged` from the beginning tells of, with one of its own as the last.
+pub async fn changes_so_far(client: &Client, query: &str) -> Vec<Value> {
+    let mut socket = Socket::ready(client).await;
+    let last = client.store(json!({"content": "Nothing comes after this."})).await;
+    socket.subscribe("1", query).await;
+    let mut told = Vec::new();
+    loop {
+        let message = socket.hear().await;
+        assert_eq!(message["type"], "next", "{message}");
+        let change = message["payload"]["data"]["memoryChanged"].clone();
+        let done = change["memory"]["uuid"] == *last;
+        told.push(change);
+        if done {
+            return told;
+        }
+    }
+}
+
 #[tokio::test]
 async fn changes_are_told_as_they_happen_in_order_and_to_those_who_may_see_them() {
     let app = App::start().await;

@@ -64,7 +64,8 @@ impl App {
         Self::start_as(settings, |_| {}).await
     }
 
-    async fn start_as(settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
+    /// Starts with more settings, on ports that `change` may wrap.
+    pub async fn start_as(settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
         let dir = tempfile::tempdir().expect("temporary folder");
         let file = dir.path().join("config.toml");
         std::fs::write(&file, format!("{CONFIG}{settings}")).expect("config written");

@@ -27,6 +27,11 @@ impl FixedClock {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
+    /// The next id is the one after the `count`th.
+    pub fn count_from(&self, count: u64) {
+        self.ids.store(count, Ordering::Relaxed);
+    }
+
     /// Moves on by `step`.
     pub fn advance(&self, step: SignedDuration) {
         self.set(self.now() + step);

@@ -65,6 +65,7 @@ pub fn change(n: u64, ops: Vec<Op>) -> ChangeSet {
         at: at(i64::try_from(n).unwrap()),
         actor: "alice".to_owned(),
         use_case: "store".to_owned(),
+        reason: None,
         ops,
         idempotency: None,
     }
