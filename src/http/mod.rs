@@ -87,6 +87,9 @@ pub fn router(state: AppState) -> Router {
         .route("/playground", get(playground::page))
         .route("/playground/{file}", get(playground::part))
         .merge(mcp)
+        // Before the layers, which the answer to a preflight must pass.
+        .method_not_allowed_fallback(failure::wrong_method)
+        .layer(cors(&state.guard))
         .layer(from_fn_with_state(state.clone(), guard::check));
     Router::new()
         // Probes name the machine as they please, and learn nothing.
@@ -95,7 +98,6 @@ pub fn router(state: AppState) -> Router {
         .merge(checked)
         .fallback(failure::no_such_page)
         .method_not_allowed_fallback(failure::wrong_method)
-        .layer(cors(&state.guard))
         .layer(CatchPanicLayer::custom(|_| Failure::internal().into()))
         .layer(from_fn_with_state(state.clone(), trace::request))
         .with_state(state)

@@ -68,7 +68,7 @@ async fn acknowledged_memories_survive_twenty_kills() {
     }
     let served = home.serve(&[]);
     let ids: Vec<&String> = acknowledged.values().collect();
-    for batch in ids.chunks(100) {
+    for batch in ids.chunks(25) {
         let found = served.call("memory_get", json!({"ids": batch})).await.expect("an answer");
         assert_eq!(found["memories"].as_array().map(Vec::len), Some(batch.len()));
     }

@@ -12,6 +12,7 @@ mod crash;
 mod faces;
 mod graphql;
 mod jobs;
+mod limits;
 mod look_back;
 mod models;
 mod parity;

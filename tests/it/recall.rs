@@ -206,12 +206,12 @@ async fn constraints_come_along_outside_the_ranking() {
 #[tokio::test]
 async fn constraints_beyond_the_limit_are_not_left_out_in_silence() {
     let app = App::start().await;
-    for number in 0..21 {
+    for number in 0..51 {
         let content = format!("never open hatch {number} at sea");
         store(&app, StoreRequest { r#type: Some("constraint".to_owned()), ..memory(&content) }).await;
     }
     let reply = recall(&app, "kettle", "keyword").await;
-    assert_eq!(reply.constraints.len(), 20);
+    assert_eq!(reply.constraints.len(), 50);
     assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["constraints"]);
 }
 

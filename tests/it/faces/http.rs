@@ -139,18 +139,20 @@ async fn pages_of_other_origins_are_refused() {
             coded(response, 403, "FORBIDDEN").await;
         }
     }
-    let preflight = |origin: &'static str| {
+    let preflight = |origin: &'static str, path: &'static str| {
         ann.http
-            .request(reqwest::Method::OPTIONS, format!("{}/mcp", app.url))
+            .request(reqwest::Method::OPTIONS, format!("{}{path}", app.url))
             .header("origin", origin)
             .header("access-control-request-method", "POST")
             .header("access-control-request-headers", "authorization, content-type, mcp-protocol-version")
             .send()
     };
-    let allowed = preflight("https://console.example.org").await.expect("an answer");
-    assert_eq!(allowed.status(), 200);
-    assert!(allowed.headers()["access-control-allow-headers"].to_str().expect("text").contains("authorization"));
-    assert_eq!(preflight("https://evil.example.org").await.expect("an answer").status(), 403);
+    for path in ["/mcp", "/graphql"] {
+        let allowed = preflight("https://console.example.org", path).await.expect("an answer");
+        assert_eq!(allowed.status(), 200, "{path}");
+        assert!(allowed.headers()["access-control-allow-headers"].to_str().expect("text").contains("authorization"));
+        assert_eq!(preflight("https://evil.example.org", path).await.expect("an answer").status(), 403, "{path}");
+    }
 }
 
 #[tokio::test]
