@@ -15,6 +15,7 @@ use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
     service::Service,
+    telemetry,
 };
 
 /// The schema on a service. Cheap to clone.
@@ -184,7 +185,9 @@ fn executed(response: async_graphql::Response) -> Answer {
 
 /// An error of the library as the specification writes it, with our code. Ours come along as its source.
 fn coded(error: &ServerError) -> serde_json::Value {
-    let (message, extensions) = match error.source::<Error>() {
+    let ours = error.source::<Error>();
+    telemetry::count_error("graphql", ours.map_or(ErrorCode::BadUserInput, |ours| ours.code).name());
+    let (message, extensions) = match ours {
         Some(ours) => (shown(ours), details(ours)),
         None => (one_line(&error.message), extensions(ErrorCode::BadUserInput)),
     };

@@ -18,7 +18,7 @@ use super::{
         count,
     },
 };
-use crate::error::Error;
+use crate::{error::Error, telemetry};
 
 /// Everything that can be changed.
 pub(super) struct Mutation;
@@ -245,6 +245,7 @@ fn taken<T>(done: std::result::Result<T, Error>) -> Result<std::result::Result<T
         Err(error) => match place(error.code) {
             Place::Request => Err(error.into()),
             Place::User => {
+                telemetry::count_error("graphql", error.code.name());
                 let field = error.field.as_deref().map(camel);
                 Ok(Err(vec![UserError { code: named(error.code.name())?, message: shown(&error), field }]))
             }

@@ -34,6 +34,8 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
     let wrong = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_get"}});
     served.post(&served.token).body(wrong.to_string()).send().await.expect("an answer");
     served.post("rcl_wrong").body("{}").send().await.expect("an answer");
+    let graphql = reqwest::Client::new().post(format!("{}/graphql", served.url)).bearer_auth(&served.token);
+    graphql.json(&json!({"query": "{ nothing }"})).send().await.expect("an answer");
     let page = served.page("/metrics").await;
     let table: BTreeSet<String> = metric_names().map(str::to_owned).collect();
     assert_eq!(sampled(&page), table, "{page}");
@@ -47,6 +49,7 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
         "recollect_mcp_calls_total{tool=\"memory_get\",outcome=\"BAD_USER_INPUT\"} 1",
         "recollect_errors_total{face=\"http\",code=\"UNAUTHENTICATED\"} 1",
         "recollect_errors_total{face=\"mcp\",code=\"BAD_USER_INPUT\"} 1",
+        "recollect_errors_total{face=\"graphql\",code=\"BAD_USER_INPUT\"} 1",
         "recollect_http_request_seconds_count{route=\"/mcp\",status=\"401\"} 1",
     ] {
         assert!(page.contains(line), "{line} is not in\n{page}");

@@ -32,7 +32,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("auth", &["domain", "ports"]),
     ("eval", &["domain", "error", "ports", "read", "service", "write"]),
     ("mcp", &["domain", "error", "input", "read", "service", "telemetry", "write"]),
-    ("graphql", &["config", "domain", "error", "input", "ports", "read", "service"]),
+    ("graphql", &["config", "domain", "error", "input", "ports", "read", "service", "telemetry"]),
     ("http", &["auth", "config", "domain", "error", "graphql", "mcp", "service", "telemetry"]),
     (
         "cli",
