@@ -1,5 +1,11 @@
 //! The command line as a person uses it: exit codes, messages that name what is wrong, commands beside a running service.
 
+use std::{
+    io::{BufRead as _, BufReader},
+    os::unix::fs::PermissionsExt as _,
+    process::Stdio,
+};
+
 use serde_json::{Value, json};
 
 use crate::support::process::Home;
@@ -229,4 +235,23 @@ async fn the_first_start_writes_tokens_for_the_owner_alone() {
     let before = std::fs::read(&path).expect("text");
     home.serve(&[]).kill();
     assert_eq!(std::fs::read(&path).expect("text"), before, "a second start keeps the tokens");
+}
+
+#[test]
+fn tokens_are_shown_at_the_first_start_alone_and_the_folder_is_its_owners() {
+    let home = Home::new();
+    let shown = || {
+        let mut command = home.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a service");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let line = lines.find(|line| line.contains("playground")).expect("a link");
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+        line
+    };
+    let (first, second) = (shown(), shown());
+    assert!(first.contains("#token=rcl_"), "{first}");
+    assert!(!second.contains("rcl_"), "{second}");
+    let mode = std::fs::metadata(home.data()).expect("the folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
 }

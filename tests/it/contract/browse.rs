@@ -318,6 +318,11 @@ pub async fn change_log_tells_only_those_who_saw(store: &dyn Both) {
     let private = memory(1, &alice(), "x");
     write(store, 1, vec![put(private.clone()), put(memory(2, &Scope::Global, "y"))]).await;
     assert_eq!(log(store, 0, &reader("bob")).await, [(2, Effect::Created)]);
+    // An edge is told to those who see it, though its end is seen by more.
+    let Op::PutEdge(link) = edge(id(1).0, EdgeKind::Causes, id(2).0, None) else { unreachable!("an edge") };
+    write(store, 9, vec![Op::PutEdge(Edge { scope: alice(), ..link })]).await;
+    assert_eq!(log(store, 0, &reader("bob")).await, [(2, Effect::Created)]);
+    assert_eq!(log(store, 0, &reader("alice")).await[2..], [(1, Effect::Linked), (2, Effect::Linked)]);
     // It is widened, then forgotten: bob hears of it from when he could see it.
     write(store, 2, vec![put(Memory { revision: 2, scope: Scope::Global, ..private })]).await;
     write(store, 3, vec![Op::Forget { id: id(1) }]).await;
