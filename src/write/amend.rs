@@ -48,7 +48,8 @@ pub(super) async fn update_if_other(
         return Ok((old, false));
     }
     if new.status == Status::Active
-        && let Some(same) = ctx.graph.by_content_hashes(&[new.content_hash.clone()], &new.scope).await?.values().next()
+        && let Some(same) =
+            ctx.graph.by_content_hashes(std::slice::from_ref(&new.content_hash), &new.scope).await?.values().next()
         && *same != new.id
     {
         let message = format!("content: the memory {same} of this scope says the same");
