@@ -29,8 +29,12 @@ async function open(path) {
   return page;
 }
 
-/** Opens the tab of an example. */
-const tab = (page, name) => page.locator('button.graphiql-tab-button').filter({ hasText: new RegExp(`^${name}$`) }).click();
+/** Opens the tab of an example, and waits until its editors hold it: what is played before is the tab that was left. */
+async function tab(page, name) {
+  await page.locator('button.graphiql-tab-button').filter({ hasText: new RegExp(`^${name}$`) }).click();
+  await page.locator('.graphiql-query-editor .view-lines').filter({ hasText: name }).waitFor();
+  await page.waitForTimeout(500);
+}
 const play = (page) => page.locator('button.graphiql-execute-button').click();
 
 /** What the response editor shows, once it has `text`. */
