@@ -507,6 +507,10 @@ pub(super) async fn get(ctx: Context, args: GetArgs) -> anyhow::Result<()> {
         return output::json(&reply);
     }
     println!("{}", serde_json::to_string_pretty(&json!(reply.memories))?);
+    if let Some(cursor) = reply.cursor {
+        // Beside the records, which are JSON.
+        eprintln!("more: --cursor {cursor}");
+    }
     Ok(())
 }
 

@@ -134,12 +134,23 @@ fn clear_reasons(transaction: &Transaction<'_>, seq: i64, id: MemoryId) -> Resul
 
 /// Notes in the change log what became of a memory. The first note of a change stands; an id that is no memory has none.
 fn note(transaction: &Transaction<'_>, seq: i64, id: Uuid, effect: Effect) -> Result<(), SqliteError> {
+    note_within(transaction, seq, id, effect, None)
+}
+
+/// [`note`] for the readers of `scope` alone, who may be fewer than those of the memory.
+fn note_within(
+    transaction: &Transaction<'_>,
+    seq: i64,
+    id: Uuid,
+    effect: Effect,
+    scope: Option<i64>,
+) -> Result<(), SqliteError> {
     transaction
         .prepare_cached(
-            "INSERT INTO change_memory (seq, memory, effect, scope) SELECT ?1, id, ?3, scope FROM memory WHERE id = ?2
-             ON CONFLICT DO NOTHING",
+            "INSERT INTO change_memory (seq, memory, effect, scope) SELECT ?1, id, ?3, ifnull(?4, scope) FROM memory
+             WHERE id = ?2 ON CONFLICT DO NOTHING",
         )?
-        .execute(params![seq, id.as_bytes(), effect.name()])?;
+        .execute(params![seq, id.as_bytes(), effect.name(), scope])?;
     Ok(())
 }
 
@@ -154,15 +165,9 @@ fn note_links(transaction: &Transaction<'_>, seq: i64, change: &ChangeSet) -> Re
                 EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
             )
         {
-            let scope = scope_id(transaction, &edge.scope)?;
-            let mut noted = transaction.prepare_cached(
-                "INSERT INTO change_memory (seq, memory, effect, scope) SELECT ?1, id, ?3, ?4 FROM memory WHERE id = ?2
-                 ON CONFLICT DO NOTHING",
-            )?;
-            // Told to those who see the edge, who may be fewer than those who see its end.
-            for end in [edge.from, edge.to] {
-                noted.execute(params![seq, end.as_bytes(), Effect::Linked.name(), scope])?;
-            }
+            let scope = Some(scope_id(transaction, &edge.scope)?);
+            note_within(transaction, seq, edge.from, Effect::Linked, scope)?;
+            note_within(transaction, seq, edge.to, Effect::Linked, scope)?;
         }
     }
     Ok(())
