@@ -89,22 +89,15 @@ pub async fn import(
     let mut references = Vec::new();
     let mut names: HashMap<String, MemoryId> = HashMap::new();
     let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
-    let mut batches = lines.chunks(BATCH).map(|batch| reading(ctx, caller, batch));
+    let mut batches = lines.chunks(BATCH).map(|batch| (batch, reading(ctx, caller, batch)));
     let mut next = batches.next();
-    while let Some(batch) = next {
-        let batch = batch.await.map_err(|_| Error::new(ErrorCode::Internal, "reading lines failed"))?;
+    while let Some((batch, reading)) = next {
+        let (read, refused) = reading.await.map_err(|_| Error::new(ErrorCode::Internal, "reading lines failed"))?;
         // Read while this one is stored.
         next = batches.next();
-        let last = batch.last().map_or(0, |line| line.as_ref().map_or_else(|error| error.line, |line| line.number));
-        let mut read = Vec::with_capacity(batch.len());
-        for line in batch {
-            match line {
-                Ok(line) => read.push(line),
-                Err(error) => report.errors.push(error),
-            }
-        }
+        report.errors.extend(refused);
         take(ctx, caller, read, &mut report, &mut references, &mut names).await?;
-        progress(last);
+        progress(batch.last().map_or(0, |(number, _)| *number));
     }
     refer(ctx, caller, references, &names, &mut report).await?;
     report.errors.sort_by_key(|error| error.line);
@@ -113,27 +106,22 @@ pub async fn import(
     Ok(report)
 }
 
-/// Starts to read lines on the threads that may block.
-fn reading(ctx: &WriteContext, caller: &Caller, lines: &[(usize, &str)]) -> JoinHandle<Vec<Result<Line, LineError>>> {
+/// Starts to read lines on the threads that may block: those that were read, and those that were not taken.
+fn reading(ctx: &WriteContext, caller: &Caller, lines: &[(usize, &str)]) -> JoinHandle<(Vec<Line>, Vec<LineError>)> {
     let drafter = Drafter::new(ctx, caller);
     let lines: Vec<(usize, String)> = lines.iter().map(|(number, line)| (*number, (*line).to_owned())).collect();
     tokio::task::spawn_blocking(move || {
-        let parsed: Vec<_> = lines.iter().map(|(number, line)| parse(line).map(|read| (*number, read))).collect();
-        let requests = parsed.iter().map(|parsed| match parsed {
-            Ok((_, (request, _))) => Ok(request.clone()),
-            // Its draft is not looked at.
-            Err(_) => Err(Error::bad_input("input", "not a line")),
-        });
-        let drafts = drafter.draft_all(requests.collect());
-        lines
-            .iter()
-            .zip(parsed)
-            .zip(drafts)
-            .map(|(((line, _), parsed), draft)| match parsed {
-                Ok((number, (request, wanted))) => Ok(Line { number, request, wanted, draft }),
-                Err(error) => Err(LineError { line: *line, error }),
-            })
-            .collect()
+        let (mut read, mut refused) = (Vec::new(), Vec::new());
+        for (number, line) in lines {
+            match parse(&line) {
+                Ok((request, wanted)) => read.push((number, request, wanted)),
+                Err(error) => refused.push(LineError { line: number, error }),
+            }
+        }
+        let drafts = drafter.draft_all(read.iter().map(|(_, request, _)| request.clone()).collect());
+        let read = read.into_iter().zip(drafts);
+        let read = read.map(|((number, request, wanted), draft)| Line { number, request, wanted, draft }).collect();
+        (read, refused)
     })
 }
 

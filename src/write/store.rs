@@ -38,7 +38,7 @@ pub async fn store_all(
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let drafter = Drafter::new(ctx, caller);
-    let drafts = tokio::task::spawn_blocking(move || drafter.draft_all(requests.into_iter().map(Ok).collect()))
+    let drafts = tokio::task::spawn_blocking(move || drafter.draft_all(requests))
         .await
         .map_err(|_| Error::new(ErrorCode::Internal, "reading a request failed"))?;
     commit(ctx, caller, drafts).await
@@ -56,13 +56,13 @@ impl Drafter {
         Self { caller: caller.clone(), clock: ctx.clock.clone(), settings: ctx.settings.clone() }
     }
 
-    /// Drafts in the order of `requests`, made on all cores. An error is passed on in its place.
-    pub fn draft_all(&self, requests: Vec<Result<StoreRequest, Error>>) -> Vec<Result<Draft, Error>> {
+    /// Drafts in the order of `requests`, made on all cores.
+    pub fn draft_all(&self, requests: Vec<StoreRequest>) -> Vec<Result<Draft, Error>> {
         let now = self.clock.now();
         // Ids in the order of the requests, whichever thread comes first.
-        let with_ids: Vec<(MemoryId, Result<StoreRequest, Error>)> =
+        let with_ids: Vec<(MemoryId, StoreRequest)> =
             requests.into_iter().map(|request| (MemoryId(self.clock.next_id()), request)).collect();
-        let draft = |(id, request): (_, Result<_, _>)| validate::draft(&self.caller, request?, id, now, &self.settings);
+        let draft = |(id, request)| validate::draft(&self.caller, request, id, now, &self.settings);
         with_ids.into_par_iter().map(draft).collect()
     }
 }
