@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod edge;
 pub mod exact;
+pub mod neo4j;
 mod open;
 pub mod sqlite;
 
