@@ -10,10 +10,7 @@ CREATE CONSTRAINT memory_active IF NOT EXISTS FOR (n:Memory) REQUIRE n.active_ke
 CREATE INDEX memory_external_id IF NOT EXISTS FOR (n:Memory) ON (n.external_id);
 CREATE INDEX memory_session_key IF NOT EXISTS FOR (n:Memory) ON (n.session_key, n.session_position);
 CREATE INDEX memory_task_key IF NOT EXISTS FOR (n:Memory) ON (n.task_key, n.task_position);
-CREATE INDEX memory_session IF NOT EXISTS FOR (n:Memory) ON (n.session);
-CREATE INDEX memory_task IF NOT EXISTS FOR (n:Memory) ON (n.task);
-CREATE INDEX memory_occurred IF NOT EXISTS FOR (n:Memory) ON (n.occurred_at);
-CREATE INDEX memory_scope_occurred IF NOT EXISTS FOR (n:Memory) ON (n.visibility, n.occurred_at);
+CREATE INDEX memory_scope_occurred IF NOT EXISTS FOR (n:Memory) ON (n.visibility, n.occurred_at, n.id);
 CREATE FULLTEXT INDEX memory_terms IF NOT EXISTS FOR (n:Memory) ON EACH [n.terms, n.scope_term]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}};
 
@@ -38,9 +35,9 @@ CREATE CONSTRAINT scope_count_key IF NOT EXISTS FOR (n:ScopeCount) REQUIRE n.key
 
 // Raw events, and the memories that hold their words.
 CREATE CONSTRAINT event_id IF NOT EXISTS FOR (n:Event) REQUIRE n.id IS UNIQUE;
-CREATE INDEX event_at IF NOT EXISTS FOR (n:Event) ON (n.at);
-CREATE INDEX event_session IF NOT EXISTS FOR (n:Event) ON (n.session, n.at);
-CREATE INDEX event_task IF NOT EXISTS FOR (n:Event) ON (n.task, n.at);
+CREATE INDEX event_scope_at IF NOT EXISTS FOR (n:Event) ON (n.visibility, n.at, n.id);
+CREATE INDEX event_session IF NOT EXISTS FOR (n:Event) ON (n.visibility, n.session, n.at, n.id);
+CREATE INDEX event_task IF NOT EXISTS FOR (n:Event) ON (n.visibility, n.task, n.at, n.id);
 CREATE INDEX event_memory_memory IF NOT EXISTS FOR (n:EventMemory) ON (n.memory);
 CREATE INDEX event_memory_event IF NOT EXISTS FOR (n:EventMemory) ON (n.event);
 
