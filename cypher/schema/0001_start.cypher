@@ -1,7 +1,7 @@
 // Constraints and indexes of the first format. Statements are separated by semicolons; each changes nothing when run again.
-// parameters: none
-// gives: nothing
-// index: none, it makes them
+// Parameters: none
+// Returns: nothing
+// Index: none, it makes them
 
 // Memories. `external_key` is scope and external id; `active_key`, scope and content hash, is there while it is active.
 CREATE CONSTRAINT memory_id IF NOT EXISTS FOR (n:Memory) REQUIRE n.id IS UNIQUE;

@@ -1,5 +1,5 @@
 // Waits until every index is filled and in use.
-// parameters: none
-// gives: nothing
-// index: none, it reads no data
+// Parameters: none
+// Returns: nothing
+// Index: none, it reads no data
 CALL db.awaitIndexes(300)

@@ -1,7 +1,7 @@
 // What server this is.
-// parameters: none
-// gives: version STRING
-// index: none, it reads no data
+// Parameters: none
+// Returns: version STRING
+// Index: none, it reads no data
 CALL dbms.components() YIELD name, versions
 WHERE name = 'Neo4j Kernel'
 RETURN versions[0] AS version

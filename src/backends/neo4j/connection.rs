@@ -4,11 +4,11 @@
 //! node. A transaction whose end is not known still holds that node on the server, so its connection is closed, never
 //! handed on: the server then rolls it back.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, marker::PhantomData, time::Duration};
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use neo4rs::{ConfigBuilder, Error as Driver, Graph, Query, Row, Txn};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout_at},
@@ -20,92 +20,99 @@ use super::{error::Neo4jError, settings::Neo4jSettings};
 const FETCH: usize = 1000;
 /// Tries of one call. Deadlocks and elections are over by then, or the deadline is.
 const TRIES: usize = 8;
+/// An index of a full database is not made within the time of a call.
+const SCHEMA: Duration = Duration::from_secs(300);
 
 pub(super) struct Connection {
     settings: Neo4jSettings,
     readers: Graph,
-    writer: Arc<Mutex<Option<Graph>>>,
+    /// Taken while a transaction is under way, put back by an end of it that the server confirmed.
+    writer: Mutex<Option<Graph>>,
+}
+
+/// What is done within one transaction. It may be done several times, each time from the start.
+pub(super) trait Work: Sync {
+    /// What it gives.
+    type Done: Send;
+
+    /// Does it.
+    fn within(&self, transaction: &mut Transaction) -> impl Future<Output = Result<Self::Done, Neo4jError>> + Send;
 }
 
 impl Connection {
     pub(super) fn new(settings: &Neo4jSettings) -> Result<Self, Neo4jError> {
         let readers = pool(settings, settings.connections)?;
-        Ok(Self { settings: settings.clone(), readers, writer: Arc::default() })
-    }
-
-    pub(super) fn settings(&self) -> &Neo4jSettings {
-        &self.settings
+        Ok(Self { settings: settings.clone(), readers, writer: Mutex::default() })
     }
 
     /// The rows that a reading statement gives.
-    pub(super) async fn read<T: DeserializeOwned>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
-        self.in_time(async |deadline: Instant| {
-            let left = deadline.saturating_duration_since(Instant::now());
+    pub(super) async fn read<T: DeserializeOwned + Send>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
+        let mut tries = Tries::within(self.settings.timeout);
+        loop {
             // The server stops working on it when nobody waits any longer.
-            let query = query.clone().extra("tx_timeout", millis(left));
-            let mut stream = self.readers.execute_read(query).await?;
-            let mut rows = Vec::new();
-            while let Some(row) = stream.next().await? {
-                rows.push(parse(&row)?);
+            let query = query.clone().extra("tx_timeout", millis(tries.left()));
+            match tries.in_time(self.read_once(query)).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => tries.again(self.explain(error)).await?,
             }
-            Ok(rows)
-        })
-        .await
+        }
     }
 
-    /// Runs `work` in one transaction, again from its start if that may help, and commits it. Nothing of it is written
+    async fn read_once<T: DeserializeOwned>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
+        let mut stream = self.readers.execute_read(query).await?;
+        let mut rows = Vec::new();
+        while let Some(row) = stream.next().await? {
+            rows.push(parse(&row)?);
+        }
+        Ok(rows)
+    }
+
+    /// Does `work` in one transaction, again from its start if that may help, and commits it. Nothing of it is written
     /// unless this returns `Ok`, or an error that leaves it open (a lost connection, a deadline).
-    pub(super) async fn write<T>(
-        &self,
-        work: impl AsyncFn(&mut Transaction) -> Result<T, Neo4jError>,
-    ) -> Result<T, Neo4jError> {
-        self.in_time(async |_| {
-            let mut writer = self.writer.lock().await;
-            // Put back only by an end that the server confirmed.
-            let graph = match writer.take() {
-                Some(graph) => graph,
-                None => pool(&self.settings, 1)?,
-            };
-            let mut transaction = Transaction(graph.start_txn().await?);
-            match work(&mut transaction).await {
-                Ok(done) => {
-                    transaction.0.commit().await?;
-                    *writer = Some(graph);
-                    Ok(done)
-                }
-                Err(error) => {
-                    if transaction.0.rollback().await.is_ok() {
-                        *writer = Some(graph);
-                    }
-                    Err(error)
-                }
+    pub(super) async fn write<W: Work>(&self, work: &W) -> Result<W::Done, Neo4jError> {
+        let mut tries = Tries::within(self.settings.timeout);
+        loop {
+            match tries.in_time(self.write_once(work)).await {
+                Ok(done) => return Ok(done),
+                Err(error) => tries.again(self.explain(error)).await?,
             }
-        })
-        .await
+        }
+    }
+
+    async fn write_once<W: Work>(&self, work: &W) -> Result<W::Done, Neo4jError> {
+        let mut writer = self.writer.lock().await;
+        let graph = match writer.take() {
+            Some(graph) => graph,
+            None => pool(&self.settings, 1)?,
+        };
+        let mut transaction = Transaction(graph.start_txn().await?);
+        match work.within(&mut transaction).await {
+            Ok(done) => {
+                transaction.0.commit().await?;
+                *writer = Some(graph);
+                Ok(done)
+            }
+            Err(error) => {
+                if transaction.0.rollback().await.is_ok() {
+                    *writer = Some(graph);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The rows that one writing statement gives.
+    pub(super) async fn write_one<T: DeserializeOwned + Send>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
+        self.write(&One { query, rows: PhantomData }).await
     }
 
     /// Runs a statement in a transaction of its own: the schema, which takes no other.
     pub(super) async fn run(&self, query: Query) -> Result<(), Neo4jError> {
-        self.in_time(async |_| Ok(self.readers.run(query.clone()).await?)).await
-    }
-
-    async fn in_time<T>(&self, call: impl AsyncFn(Instant) -> Result<T, Neo4jError>) -> Result<T, Neo4jError> {
-        let deadline = Instant::now() + self.settings.timeout;
-        let mut waits = ExponentialBuilder::new()
-            .with_min_delay(Duration::from_millis(10))
-            .with_max_delay(Duration::from_secs(1))
-            .with_max_times(TRIES)
-            .with_jitter()
-            .build();
+        let mut tries = Tries::within(self.settings.timeout.max(SCHEMA));
         loop {
-            let error = match timeout_at(deadline, call(deadline)).await {
-                Ok(Ok(done)) => return Ok(done),
-                Ok(Err(error)) => self.explain(error),
-                Err(_) => return Err(Neo4jError::Late(self.settings.timeout.as_millis())),
-            };
-            match waits.next().filter(|_| error.is_transient()) {
-                Some(wait) if Instant::now() + wait < deadline => tokio::time::sleep(wait).await,
-                _ => return Err(error),
+            match tries.in_time(async { Ok(self.readers.run(query.clone()).await?) }).await {
+                Ok(()) => return Ok(()),
+                Err(error) => tries.again(self.explain(error)).await?,
             }
         }
     }
@@ -115,6 +122,60 @@ impl Connection {
             Neo4jError::Driver(Driver::AuthenticationError(_)) => Neo4jError::Credentials(self.settings.user.clone()),
             Neo4jError::Driver(Driver::ConnectionTimedOut) => Neo4jError::Late(self.settings.timeout.as_millis()),
             error => error,
+        }
+    }
+}
+
+/// The row of a statement that gives none.
+#[derive(Deserialize)]
+pub(super) struct Nothing {}
+
+/// One statement as a transaction.
+struct One<T> {
+    query: Query,
+    rows: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned + Send> Work for One<T> {
+    type Done = Vec<T>;
+
+    async fn within(&self, transaction: &mut Transaction) -> Result<Vec<T>, Neo4jError> {
+        transaction.rows(self.query.clone()).await
+    }
+}
+
+/// The deadline of a call, and the waits between its tries.
+struct Tries {
+    timeout: Duration,
+    deadline: Instant,
+    waits: ExponentialBackoff,
+}
+
+impl Tries {
+    fn within(timeout: Duration) -> Self {
+        let waits = ExponentialBuilder::new()
+            .with_min_delay(Duration::from_millis(10))
+            .with_max_delay(Duration::from_secs(1))
+            .with_max_times(TRIES)
+            .with_jitter()
+            .build();
+        Self { timeout, deadline: Instant::now() + timeout, waits }
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = Result<T, Neo4jError>>) -> Result<T, Neo4jError> {
+        let late = |_| Neo4jError::Late(self.timeout.as_millis());
+        timeout_at(self.deadline, call).await.map_err(late)?
+    }
+
+    /// Waits a little before the next try, or gives the error back if none may help or none is left.
+    async fn again(&mut self, error: Neo4jError) -> Result<(), Neo4jError> {
+        match self.waits.next().filter(|wait| error.is_transient() && *wait < self.left()) {
+            Some(wait) => Ok(tokio::time::sleep(wait).await),
+            None => Err(error),
         }
     }
 }

@@ -14,11 +14,13 @@ mod error;
 mod graph_store;
 mod lookup;
 mod neighbourhood;
+mod plan;
 mod read;
 mod rows;
 mod schema;
 mod settings;
 mod statements;
+mod token_store;
 
 pub use settings::Neo4jSettings;
 
@@ -39,11 +41,11 @@ impl Neo4jStore {
     /// `Mismatch` for wrong credentials, for a server that is too old and for data of a newer program; nothing is written
     /// then. `Unavailable` if nobody answers at the address.
     pub async fn open(settings: &Neo4jSettings) -> Result<Self, PortError> {
-        let opened = async {
+        graph_store::named("open", async {
             let connection = Connection::new(settings)?;
             schema::open(&connection).await?;
             Ok(Self { connection: Arc::new(connection) })
-        };
-        opened.await.map_err(|error| PortError::from(("open", error)))
+        })
+        .await
     }
 }

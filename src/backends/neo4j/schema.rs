@@ -5,7 +5,11 @@
 use neo4rs::Query;
 use serde::Deserialize;
 
-use super::{connection::Connection, error::Neo4jError, statements};
+use super::{
+    connection::{Connection, Nothing},
+    error::Neo4jError,
+    statements,
+};
 
 /// `CALL (x) { … }` came with 5.23.
 const NEEDED: (u32, u32) = (5, 23);
@@ -26,7 +30,7 @@ pub(super) async fn open(connection: &Connection) -> Result<(), Neo4jError> {
             connection.run(Query::new(statement.to_owned())).await?;
         }
         let set = statements::SCHEMA_SET_FORMAT.query().param("format", number);
-        connection.write(async |transaction| transaction.run(set.clone()).await).await?;
+        connection.write_one::<Nothing>(set).await?;
     }
     connection.run(statements::SCHEMA_AWAIT_INDEXES.query()).await
 }

@@ -35,13 +35,35 @@ statements! {
 
 // Looking up what a write needs.
 statements! {
+    BY_CONTENT_HASHES = "read/by_content_hashes.cypher",
+    BY_EXTERNAL_IDS = "read/by_external_ids.cypher",
+    LAST_IN_SESSIONS = "read/last_in_sessions.cypher",
+    LAST_IN_TASKS = "read/last_in_tasks.cypher",
     META = "read/meta.cypher",
+    OUTBOX = "read/outbox.cypher",
+    PING = "read/ping.cypher",
+    RECORDED = "read/recorded.cypher",
+    TOKENS = "read/tokens.cypher",
+    TOKEN_BY_HASH = "read/token_by_hash.cypher",
 }
 
 
 // Writing.
 statements! {
+    ADD_TOKEN = "write/add_token.cypher",
+    FORGET = "write/forget.cypher",
+    LOAD = "write/load.cypher",
+    OUTBOX_DONE = "write/outbox_done.cypher",
+    PUT_CONCEPT_EDGES = "write/put_concept_edges.cypher",
+    PUT_EDGES = "write/put_edges.cypher",
+    PUT_EVENTS = "write/put_events.cypher",
+    PUT_LOG = "write/put_log.cypher",
+    PUT_MEMORIES = "write/put_memories.cypher",
+    PUT_MENTIONS = "write/put_mentions.cypher",
+    REMOVE_ORPHANS = "write/remove_orphans.cypher",
+    REVOKE_TOKEN = "write/revoke_token.cypher",
     SET_META = "write/set_meta.cypher",
+    TAKE_TURN = "write/take_turn.cypher",
 }
 
 // Reading (lists, searches, walks).
