@@ -11,6 +11,7 @@ CREATE INDEX memory_external_id IF NOT EXISTS FOR (n:Memory) ON (n.external_id);
 CREATE INDEX memory_session_key IF NOT EXISTS FOR (n:Memory) ON (n.session_key, n.session_position);
 CREATE INDEX memory_task_key IF NOT EXISTS FOR (n:Memory) ON (n.task_key, n.task_position);
 CREATE INDEX memory_scope_occurred IF NOT EXISTS FOR (n:Memory) ON (n.visibility, n.occurred_at, n.id);
+CREATE INDEX memory_scope_type IF NOT EXISTS FOR (n:Memory) ON (n.visibility, n.type, n.occurred_at, n.id);
 CREATE FULLTEXT INDEX memory_terms IF NOT EXISTS FOR (n:Memory) ON EACH [n.terms, n.scope_term]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}};
 
