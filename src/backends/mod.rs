@@ -12,6 +12,7 @@ pub mod exact;
 pub mod guarded;
 pub mod neo4j;
 mod open;
+mod packed;
 pub mod qdrant;
 pub mod sqlite;
 

@@ -106,7 +106,7 @@ async fn sqlite(url: &str, dir: &Path) -> Result<Arc<SqliteStore>, OpenError> {
 }
 
 fn is_neo4j(url: &str) -> bool {
-    Neo4jSettings::SCHEMES.iter().any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://")))
+    url.split_once("://").is_some_and(|(scheme, _)| Neo4jSettings::SCHEMES.contains(&scheme))
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.

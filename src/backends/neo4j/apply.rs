@@ -17,12 +17,12 @@ use super::{
         Waiting, Writes, active_key, external_key, joined,
     },
     rows::{
-        body_of_memory, ids, integer, limited, list, map, named, optional_time, pack, scope_term, texts, time, unpack,
-        uuid,
+        body_of_memory, ids, integer, limited, list, map, named, optional_time, scope_term, texts, time, uuid,
     },
     statements,
 };
 use crate::{
+    backends::packed::{pack, unpack},
     domain::{ChangeId, ChangeSet, Concept, Event, Memory},
     ports::{Applied, OutboxRow},
 };
@@ -502,7 +502,7 @@ fn answer_row(answer: &Answer) -> BoltType {
 }
 
 fn outbox_properties(waiting: &Waiting) -> Result<BoltType, Neo4jError> {
-    let (op, vectors) = pack(waiting.op.clone())?;
+    let (op, vectors) = pack(waiting.op.clone()).ok_or(Neo4jError::Unwritable("index operation"))?;
     Ok(map([
         ("seq", waiting.seq.into()),
         ("memory", waiting.memory.to_string().into()),
@@ -522,7 +522,8 @@ pub(super) async fn outbox(connection: &Connection, after: u64, limit: usize) ->
     let rows: Vec<Row> = connection.read(query).await?;
     rows.into_iter()
         .map(|row| {
-            let op = unpack(&row.op, row.vectors.as_ref().map(|bytes| bytes.value.as_ref()))?;
+            let op = unpack(&row.op, row.vectors.as_ref().map(|bytes| bytes.value.as_ref()))
+                .ok_or(Neo4jError::Unreadable("outbox row"))?;
             Ok(OutboxRow { seq: row.seq.cast_unsigned(), op })
         })
         .collect()

@@ -42,6 +42,7 @@ pub(super) trait Work: Sync {
 
 impl Connection {
     pub(super) fn new(url: &str, settings: &Neo4jSettings) -> Result<Self, Neo4jError> {
+        check(url)?;
         let readers = pool(url, settings, settings.connections)?;
         Ok(Self { url: url.to_owned(), settings: settings.clone(), readers, writer: Mutex::default() })
     }
@@ -203,6 +204,13 @@ impl Transaction {
 
 fn parse<T: DeserializeOwned>(row: &Row) -> Result<T, Neo4jError> {
     Ok(row.to().map_err(Driver::DeserializationError)?)
+}
+
+/// A scheme of ours and a host. A password in an address would be shown with it.
+fn check(url: &str) -> Result<(), Neo4jError> {
+    let (scheme, rest) = url.split_once("://").ok_or(Neo4jError::Address)?;
+    let host = !rest.is_empty() && !rest.starts_with([':', '/', '?']) && !rest.contains('@');
+    if host && Neo4jSettings::SCHEMES.contains(&scheme) { Ok(()) } else { Err(Neo4jError::Address) }
 }
 
 fn pool(url: &str, settings: &Neo4jSettings, connections: usize) -> Result<Graph, Neo4jError> {

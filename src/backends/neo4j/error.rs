@@ -13,6 +13,8 @@ pub(super) enum Neo4jError {
     Driver(#[from] Driver),
     #[error("no answer within graph.timeout_ms ({0} ms)")]
     Late(u128),
+    #[error("graph.url is not an address of the form neo4j://HOST:PORT; user and password have keys of their own")]
+    Address,
     #[error("{0} was written by another change")]
     Conflict(&'static str),
     #[error("the server refuses graph.user {0:?} with the password given (graph.password or RECOLLECT_GRAPH__PASSWORD)")]
@@ -37,7 +39,7 @@ impl Neo4jError {
             Self::Driver(error) => driver_kind(error),
             Self::Late(_) => PortErrorKind::Timeout,
             Self::Conflict(_) => PortErrorKind::Conflict,
-            Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
+            Self::Address | Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
             Self::Unreadable(_) => PortErrorKind::Corrupt,
             Self::Unwritable(_) | Self::Worker => PortErrorKind::Internal,
         }
@@ -97,13 +99,13 @@ fn describe(error: &Driver) -> String {
             "the server has no database of the name in graph.database".to_owned()
         }
         Driver::Neo4j(error) => error.code().to_owned(),
-        Driver::IOError { detail } => format!("nobody answers at graph.url ({})", detail.kind()),
+        Driver::IOError { detail } => format!("nobody answers at graph.url ({detail})"),
         Driver::ConnectionError => "no connection to graph.url".to_owned(),
         Driver::ConnectionTimedOut => "graph.url does not answer in time".to_owned(),
         Driver::UnsupportedVersion(..) => "the server speaks another version of Bolt; Neo4j 5 is needed".to_owned(),
         Driver::ProtocolMismatch(_) => "the port in graph.url does not speak Bolt (its default port is 7687)".to_owned(),
         Driver::UnsupportedScheme(_) | Driver::UrlParseError(_) | Driver::InvalidDnsName(_) => {
-            "graph.url is not an address of the form neo4j://HOST:PORT".to_owned()
+            Neo4jError::Address.to_string()
         }
         Driver::DeserializationError(_) | Driver::ConversionError => "an answer of another shape".to_owned(),
         _ => "unexpected answer of the server".to_owned(),

@@ -527,16 +527,11 @@ impl Plan {
         }
     }
 
-    /// Notes the ends of edges that somebody made; those between neighbours in a session or task, and those made for
-    /// similarity alone, go without saying. Last of all, since any other effect says more.
+    /// Notes the ends of edges that are news. Last of all, since any other effect says more.
     fn note_links(&mut self, change: &ChangeSet) {
         for op in &change.ops {
             if let Op::PutEdge(edge) = op
-                && edge.reason.as_deref() != Some(Edge::SIMILAR)
-                && matches!(
-                    edge.kind,
-                    EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
-                )
+                && edge.is_news()
             {
                 for end in [edge.from, edge.to] {
                     self.note_within(end, Effect::Linked, edge.scope.key());
@@ -788,15 +783,7 @@ impl Plan {
         if !self.answers.insert(key.clone()) {
             return Err(Neo4jError::Conflict("idempotency key"));
         }
-        let mut names: BTreeSet<Uuid> = named_ids(&idempotency.answer).into_iter().collect();
-        for op in &change.ops {
-            match op {
-                Op::PutMemory { memory, .. } => names.extend([memory.id.0]),
-                Op::Touch { ids } => names.extend(ids.iter().map(|id| id.0)),
-                Op::Retire { id, .. } | Op::SetSpaces { id, .. } | Op::Vote { id, .. } => names.extend([id.0]),
-                Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
-            }
-        }
+        let names = change.answered_ids();
         self.writes.answers.push(Answer { key, change: change.id.0, idempotency: idempotency.clone(), names });
         Ok(())
     }
@@ -887,17 +874,4 @@ fn uses(mentions: &BTreeMap<EdgeKey, Slot<Mention>>) -> BTreeMap<(Uuid, String, 
     }
     uses.retain(|_, change| *change != (0, 0));
     uses
-}
-
-/// Every UUID that is a whole string or field name of `answer`.
-fn named_ids(answer: &serde_json::Value) -> Vec<Uuid> {
-    match answer {
-        serde_json::Value::String(text) => Uuid::try_parse(text).ok().into_iter().collect(),
-        serde_json::Value::Array(items) => items.iter().flat_map(named_ids).collect(),
-        serde_json::Value::Object(fields) => fields
-            .iter()
-            .flat_map(|(name, value)| Uuid::try_parse(name).ok().into_iter().chain(named_ids(value)))
-            .collect(),
-        _ => Vec::new(),
-    }
 }

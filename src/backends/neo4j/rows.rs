@@ -5,7 +5,7 @@ use neo4rs::{BoltMap, BoltNull, BoltType};
 use uuid::Uuid;
 
 use super::error::Neo4jError;
-use crate::domain::{IndexOp, Memory, Scope, Visibility};
+use crate::domain::{Memory, Scope, Visibility};
 
 /// Between the parts of a key. No name holds it: input refuses control characters.
 pub(super) const SEPARATOR: char = '\u{1}';
@@ -96,40 +96,4 @@ pub(super) fn memory_of_body(body: &str) -> Result<Memory, Neo4jError> {
 
 pub(super) fn body_of_memory(memory: &Memory) -> Result<String, Neo4jError> {
     serde_json::to_string(memory).map_err(|_| Neo4jError::Unwritable("memory"))
-}
-
-/// An index operation as JSON without its vectors' numbers, and those numbers packed.
-pub(super) fn pack(mut op: IndexOp) -> Result<(String, Option<Vec<u8>>), Neo4jError> {
-    let numbers = match &mut op {
-        IndexOp::Upsert(point) => {
-            let mut packed = Vec::new();
-            for named in &mut point.vectors {
-                let vector = std::mem::take(&mut named.vector);
-                let length = u32::try_from(vector.len()).map_err(|_| Neo4jError::Unwritable("vector"))?;
-                packed.extend_from_slice(&length.to_le_bytes());
-                packed.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
-            }
-            Some(packed)
-        }
-        IndexOp::Retire { .. } | IndexOp::SetPayload { .. } | IndexOp::Delete { .. } => None,
-    };
-    let op = serde_json::to_string(&op).map_err(|_| Neo4jError::Unwritable("index operation"))?;
-    Ok((op, numbers))
-}
-
-/// The reverse of [`pack`].
-pub(super) fn unpack(op: &str, numbers: Option<&[u8]>) -> Result<IndexOp, Neo4jError> {
-    let unreadable = || Neo4jError::Unreadable("outbox row");
-    let mut op: IndexOp = serde_json::from_str(op).map_err(|_| unreadable())?;
-    if let IndexOp::Upsert(point) = &mut op {
-        let mut rest = numbers.ok_or_else(unreadable)?;
-        for named in &mut point.vectors {
-            let (length, tail) = rest.split_first_chunk().ok_or_else(unreadable)?;
-            let bytes = u32::from_le_bytes(*length) as usize * size_of::<f32>();
-            let (vector, tail) = tail.split_at_checked(bytes).ok_or_else(unreadable)?;
-            named.vector = vector.as_chunks().0.iter().map(|number| f32::from_le_bytes(*number)).collect();
-            rest = tail;
-        }
-    }
-    Ok(op)
 }

@@ -20,7 +20,11 @@ use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite};
-use crate::support::{at, bolt::Bolt, change, id, memory};
+use crate::support::{
+    at,
+    bolt::{self, Bolt, Reply},
+    change, id, memory,
+};
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
@@ -80,12 +84,36 @@ async fn wrong_address_is_one_clear_line() {
     // Nobody listens on the port of a listener that is gone.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     refused(&format!("bolt://{gone}"), &settings, PortErrorKind::Unavailable, "nobody answers at graph.url").await;
-    refused("bolt://", &settings, PortErrorKind::Mismatch, "graph.url is not an address").await;
+    for url in ["bolt://", "bolt://:7687", "neo4j://ann:hunter2@host:7687", "http://host:7474", "host:7687"] {
+        refused(url, &settings, PortErrorKind::Mismatch, "graph.url is not an address").await;
+    }
     // Somebody listens and says nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hasty = Neo4jSettings { timeout: Duration::from_millis(200), ..settings };
     let url = format!("bolt://{}", silent.local_addr().unwrap());
     refused(&url, &hasty, PortErrorKind::Timeout, "no answer within graph.timeout_ms (200 ms)").await;
+}
+
+#[tokio::test]
+async fn wrong_password_is_one_clear_line() {
+    let refusal = Reply::failure("Neo.ClientError.Security.Unauthorized");
+    let url = bolt::serve(vec![refusal]).unwrap();
+    let settings = Neo4jSettings { user: "ann".to_owned(), password: "hunter2".to_owned(), ..settings() };
+    let words = "the server refuses graph.user \"ann\" with the password given (graph.password or";
+    refused(&url, &settings, PortErrorKind::Mismatch, words).await;
+}
+
+#[tokio::test]
+async fn server_that_is_too_old_is_one_clear_line() {
+    let url = bolt::serve(vec![
+        Reply::success(),
+        Reply::fields("version"),
+        Reply::record("4.4.40"),
+        Reply::success(),
+    ])
+    .unwrap();
+    let words = "the server is Neo4j 4.4.40, version 5.23 or newer is needed";
+    refused(&url, &settings(), PortErrorKind::Mismatch, words).await;
 }
 
 #[tokio::test]

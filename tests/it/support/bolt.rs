@@ -1,11 +1,59 @@
-//! Just enough Bolt to ask a server for the plan of a statement: the driver throws plans away.
+//! Just enough Bolt to ask a server for the plan of a statement, which the driver throws away, and to be a server that says
+//! what a real one would have to be set up for.
 
 use std::{
     io::{self, Read, Write},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
+    thread,
 };
 
 const SUCCESS: u8 = 0x70;
+const RECORD: u8 = 0x71;
+const FAILURE: u8 = 0x7F;
+
+/// A message of a server.
+pub struct Reply(Vec<u8>);
+
+impl Reply {
+    /// It went well.
+    pub fn success() -> Self {
+        Self([&[0xB1, SUCCESS][..], &map(&[])].concat())
+    }
+
+    /// It went well and gives this column.
+    pub fn fields(column: &str) -> Self {
+        Self([&[0xB1, SUCCESS, 0xA1][..], &text("fields"), &[0x91], &text(column)].concat())
+    }
+
+    /// A row of one text.
+    pub fn record(value: &str) -> Self {
+        Self([&[0xB1, RECORD, 0x91][..], &text(value)].concat())
+    }
+
+    /// It went wrong.
+    pub fn failure(code: &str) -> Self {
+        Self([&[0xB1, FAILURE][..], &map(&[("code", code), ("message", "as the server puts it")])].concat())
+    }
+}
+
+/// A server for one connection, which gives these replies one after the other; its address.
+pub fn serve(replies: Vec<Reply>) -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("bolt://{}", listener.local_addr()?);
+    thread::spawn(move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        stream.read_exact(&mut [0; 20])?;
+        stream.write_all(&[0, 0, 4, 4])?;
+        let mut bolt = Bolt(stream);
+        for Reply(message) in replies {
+            bolt.send(&message)?;
+        }
+        // Until the client has read everything and goes.
+        bolt.0.read_to_end(&mut Vec::new())?;
+        Ok(())
+    });
+    Ok(url)
+}
 
 /// A connection to a server without authentication.
 pub struct Bolt(TcpStream);
