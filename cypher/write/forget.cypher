@@ -45,6 +45,7 @@ CALL () {
 CALL () {
   UNWIND $ids AS id
   MATCH (state:MemoryState {memory: id})
+  WHERE state.believed_from IS NOT NULL
   DELETE state
 }
 CALL () {

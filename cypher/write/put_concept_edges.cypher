@@ -11,7 +11,9 @@ CALL () {
 CALL () {
   UNWIND $put AS row
   MATCH (source:Concept {id: row.source})
-  MATCH (target:Concept {id: row.target})
+  OPTIONAL MATCH (target:Concept {id: row.target})
+  WITH row, source, target
+  WHERE target IS NOT NULL
   FOREACH (_ IN CASE row.kind WHEN 'BROADER' THEN [1] ELSE [] END |
     MERGE (source)-[edge:BROADER]->(target)
     ON CREATE SET edge = row.properties

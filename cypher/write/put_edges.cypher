@@ -1,4 +1,5 @@
 // Writes edges between memories, and what earlier ones said.
+// An optional match of the second end makes the planner look at that pair alone, however many edges either end has.
 // Parameters: $dropped LIST<MAP {source, target, kind}>; $changed, $created LIST<MAP {source, target, kind, properties}>;
 //   $ended LIST<MAP> of properties
 // Returns: nothing
@@ -6,7 +7,8 @@
 CALL () {
   UNWIND $dropped AS row
   MATCH (source:Memory {id: row.source})
-  MATCH (target:Memory {id: row.target})
+  OPTIONAL MATCH (target:Memory {id: row.target})
+  WITH row, source, target
   MATCH (source)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(target)
   WHERE type(edge) = row.kind
   DELETE edge
@@ -14,7 +16,8 @@ CALL () {
 CALL () {
   UNWIND $changed AS row
   MATCH (source:Memory {id: row.source})
-  MATCH (target:Memory {id: row.target})
+  OPTIONAL MATCH (target:Memory {id: row.target})
+  WITH row, source, target
   MATCH (source)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(target)
   WHERE type(edge) = row.kind
   SET edge = row.properties
@@ -22,7 +25,9 @@ CALL () {
 CALL () {
   UNWIND $created AS row
   MATCH (source:Memory {id: row.source})
-  MATCH (target:Memory {id: row.target})
+  OPTIONAL MATCH (target:Memory {id: row.target})
+  WITH row, source, target
+  WHERE target IS NOT NULL
   FOREACH (_ IN CASE row.kind WHEN 'SAME_SESSION' THEN [1] ELSE [] END |
     CREATE (source)-[edge:SAME_SESSION]->(target)
     SET edge = row.properties

@@ -12,7 +12,8 @@ CALL () {
 CALL () {
   UNWIND $dropped AS row
   MATCH (memory:Memory {id: row.source})
-  MATCH (concept:Concept {id: row.target})
+  OPTIONAL MATCH (concept:Concept {id: row.target})
+  WITH row, memory, concept
   MATCH (memory)-[edge:ABOUT|MENTIONS]->(concept)
   WHERE type(edge) = row.kind
   DELETE edge
@@ -20,7 +21,8 @@ CALL () {
 CALL () {
   UNWIND $changed AS row
   MATCH (memory:Memory {id: row.source})
-  MATCH (concept:Concept {id: row.target})
+  OPTIONAL MATCH (concept:Concept {id: row.target})
+  WITH row, memory, concept
   MATCH (memory)-[edge:ABOUT|MENTIONS]->(concept)
   WHERE type(edge) = row.kind
   SET edge = row.properties
@@ -28,7 +30,9 @@ CALL () {
 CALL () {
   UNWIND $created AS row
   MATCH (memory:Memory {id: row.source})
-  MATCH (concept:Concept {id: row.target})
+  OPTIONAL MATCH (concept:Concept {id: row.target})
+  WITH row, memory, concept
+  WHERE concept IS NOT NULL
   FOREACH (_ IN CASE row.kind WHEN 'ABOUT' THEN [1] ELSE [] END |
     CREATE (memory)-[edge:ABOUT]->(concept)
     SET edge = row.properties

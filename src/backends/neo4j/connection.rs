@@ -24,6 +24,7 @@ const TRIES: usize = 8;
 const SCHEMA: Duration = Duration::from_secs(300);
 
 pub(super) struct Connection {
+    url: String,
     settings: Neo4jSettings,
     readers: Graph,
     /// Taken while a transaction is under way, put back by an end of it that the server confirmed.
@@ -40,9 +41,9 @@ pub(super) trait Work: Sync {
 }
 
 impl Connection {
-    pub(super) fn new(settings: &Neo4jSettings) -> Result<Self, Neo4jError> {
-        let readers = pool(settings, settings.connections)?;
-        Ok(Self { settings: settings.clone(), readers, writer: Mutex::default() })
+    pub(super) fn new(url: &str, settings: &Neo4jSettings) -> Result<Self, Neo4jError> {
+        let readers = pool(url, settings, settings.connections)?;
+        Ok(Self { url: url.to_owned(), settings: settings.clone(), readers, writer: Mutex::default() })
     }
 
     /// The rows that a reading statement gives.
@@ -83,7 +84,7 @@ impl Connection {
         let mut writer = self.writer.lock().await;
         let graph = match writer.take() {
             Some(graph) => graph,
-            None => pool(&self.settings, 1)?,
+            None => pool(&self.url, &self.settings, 1)?,
         };
         let mut transaction = Transaction(graph.start_txn().await?);
         match work.within(&mut transaction).await {
@@ -204,9 +205,9 @@ fn parse<T: DeserializeOwned>(row: &Row) -> Result<T, Neo4jError> {
     Ok(row.to().map_err(Driver::DeserializationError)?)
 }
 
-fn pool(settings: &Neo4jSettings, connections: usize) -> Result<Graph, Neo4jError> {
+fn pool(url: &str, settings: &Neo4jSettings, connections: usize) -> Result<Graph, Neo4jError> {
     let mut config = ConfigBuilder::default()
-        .uri(&settings.url)
+        .uri(url)
         .user(&settings.user)
         .password(&settings.password)
         .max_connections(connections)

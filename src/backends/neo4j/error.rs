@@ -15,8 +15,6 @@ pub(super) enum Neo4jError {
     Late(u128),
     #[error("{0} was written by another change")]
     Conflict(&'static str),
-    #[error("{0}")]
-    Settings(String),
     #[error("the server refuses graph.user {0:?} with the password given (graph.password or RECOLLECT_GRAPH__PASSWORD)")]
     Credentials(String),
     #[error("the server is Neo4j {found}, version {needed} or newer is needed")]
@@ -39,7 +37,7 @@ impl Neo4jError {
             Self::Driver(error) => driver_kind(error),
             Self::Late(_) => PortErrorKind::Timeout,
             Self::Conflict(_) => PortErrorKind::Conflict,
-            Self::Settings(_) | Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
+            Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
             Self::Unreadable(_) => PortErrorKind::Corrupt,
             Self::Unwritable(_) | Self::Worker => PortErrorKind::Internal,
         }

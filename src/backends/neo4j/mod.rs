@@ -38,13 +38,13 @@ pub struct Neo4jStore {
 }
 
 impl Neo4jStore {
-    /// Connects, and brings the schema up to date.
+    /// Connects to `url` (see [`Neo4jSettings::SCHEMES`]), and brings the schema up to date.
     ///
     /// `Mismatch` for wrong credentials, for a server that is too old and for data of a newer program; nothing is written
     /// then. `Unavailable` if nobody answers at the address.
-    pub async fn open(settings: &Neo4jSettings) -> Result<Self, PortError> {
+    pub async fn open(url: &str, settings: &Neo4jSettings) -> Result<Self, PortError> {
         graph_store::named("open", async {
-            let connection = Connection::new(settings)?;
+            let connection = Connection::new(url, settings)?;
             schema::open(&connection).await?;
             Ok(Self { connection: Arc::new(connection) })
         })

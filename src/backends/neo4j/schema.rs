@@ -27,7 +27,7 @@ pub(super) async fn open(connection: &Connection) -> Result<(), Neo4jError> {
     }
     for (migration, number) in statements::MIGRATIONS.iter().zip(1..).skip(usize::try_from(found).unwrap_or(0)) {
         for statement in parts(migration) {
-            connection.run(Query::new(statement.to_owned())).await?;
+            connection.run(Query::new(statement)).await?;
         }
         let set = statements::SCHEMA_SET_FORMAT.query().param("format", number);
         connection.write_one::<Nothing>(set).await?;
@@ -64,8 +64,9 @@ fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 /// The statements of a migration, without its comments.
-fn parts(migration: &str) -> impl Iterator<Item = &str> {
-    migration.split(';').map(str::trim).filter(|part| part.lines().any(|line| !line.trim_start().starts_with("//")))
+fn parts(migration: &str) -> Vec<String> {
+    let lines: Vec<&str> = migration.lines().filter(|line| !line.starts_with("//")).collect();
+    lines.join("\n").split(';').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -90,6 +91,6 @@ mod tests {
 
     #[test]
     fn migration_is_cut_into_its_statements() {
-        assert_eq!(parts("// a\n// b\nONE\n;\n\n// c\nTWO;\n").count(), 2);
+        assert_eq!(parts("// a; b\n\nONE\nMORE\n;\n\n// c\nTWO;\n"), ["ONE\nMORE", "TWO"]);
     }
 }

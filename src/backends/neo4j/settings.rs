@@ -1,12 +1,10 @@
-//! What it takes to reach a server.
+//! What it takes to speak to a server, beside its address.
 
 use std::{fmt, time::Duration};
 
-/// Where the server is and how to speak to it. Keys of `[graph]` in `config.default.toml`.
+/// Keys of `[graph]` in `config.default.toml`.
 #[derive(Clone)]
 pub struct Neo4jSettings {
-    /// `neo4j://`, `neo4j+s://`, `bolt://` or `bolt+s://`, host and port.
-    pub url: String,
     /// User name.
     pub user: String,
     /// Password; never shown.
@@ -19,10 +17,26 @@ pub struct Neo4jSettings {
     pub connections: usize,
 }
 
+impl Neo4jSettings {
+    /// Schemes of addresses. Those with `+s` are encrypted; `neo4j` lets the members of a cluster pass writes on.
+    pub const SCHEMES: &[&str] = &["neo4j", "neo4j+s", "bolt", "bolt+s"];
+}
+
+impl Default for Neo4jSettings {
+    fn default() -> Self {
+        Self {
+            user: "neo4j".to_owned(),
+            password: String::new(),
+            database: String::new(),
+            timeout: Duration::from_secs(5),
+            connections: 16,
+        }
+    }
+}
+
 impl fmt::Debug for Neo4jSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Neo4jSettings")
-            .field("url", &self.url)
             .field("user", &self.user)
             .field("database", &self.database)
             .field("timeout", &self.timeout)
