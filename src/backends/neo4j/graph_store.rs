@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Neo4jStore, apply, error::Neo4jError, lookup, neighbourhood, read};
+use super::{Neo4jStore, apply, error::Neo4jError, keyword, lookup, neighbourhood, read};
 use crate::{
     domain::{
         AsOf, ChangeSet, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Memory, MemoryId, Scope, Visibility,
@@ -65,7 +65,7 @@ impl GraphStore for Neo4jStore {
     }
 
     async fn keyword(&self, query: &KeywordQuery, visibility: &Visibility) -> Result<Vec<Scored>, PortError> {
-        named("keyword", read::keyword(&self.connection, query, visibility)).await
+        named("keyword", keyword::keyword(&self.connection, query, visibility)).await
     }
 
     async fn recent(&self, filter: &Filter, limit: usize, visibility: &Visibility) -> Result<Vec<Scored>, PortError> {

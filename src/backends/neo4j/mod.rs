@@ -8,10 +8,12 @@
 //! a line in `graph_store` or `browse`.
 
 mod apply;
+mod ask;
 mod browse;
 mod connection;
 mod error;
 mod graph_store;
+mod keyword;
 mod lookup;
 mod neighbourhood;
 mod plan;

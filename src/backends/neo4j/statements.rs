@@ -66,6 +66,49 @@ statements! {
     TAKE_TURN = "write/take_turn.cypher",
 }
 
-// Reading (lists, searches, walks).
+// Reading (searches, walks, records by id).
 statements! {
+    CONCEPTS = "read/concepts.cypher",
+    CONCEPTS_THEN = "read/concepts_then.cypher",
+    COUNTS = "read/counts.cypher",
+    EDGES_OF = "read/edges_of.cypher",
+    EVENTS_BY_ID = "read/events.cypher",
+    KEYWORD = "read/keyword.cypher",
+    KEYWORD_THEN = "read/keyword_then.cypher",
+    LAST_EVENTS_OF_SESSION = "read/last_events_of_session.cypher",
+    LAST_OF_SESSION = "read/last_of_session.cypher",
+    LAST_OF_TASK = "read/last_of_task.cypher",
+    MEMORIES = "read/memories.cypher",
+    MEMORIES_OF_CONCEPT = "read/memories_of_concept.cypher",
+    MEMORIES_OF_CONCEPT_THEN = "read/memories_of_concept_then.cypher",
+    MEMORIES_THEN = "read/memories_then.cypher",
+    NEIGHBOURHOOD = "read/neighbourhood.cypher",
+    NEIGHBOURHOOD_THEN = "read/neighbourhood_then.cypher",
+    PAGE = "read/page.cypher",
+    RECENT = "read/recent.cypher",
+    RECENT_OF_TYPES = "read/recent_of_types.cypher",
+    RECENT_THEN = "read/recent_then.cypher",
+    REPLACED_TEXTS = "read/replaced_texts.cypher",
+    REVISIONS = "read/revisions.cypher",
+    TOTAL_MEMORIES = "read/total_memories.cypher",
+    VOTE_OF = "read/vote_of.cypher",
+}
+
+// Looking through what is stored.
+statements! {
+    AUDIT = "browse/audit.cypher",
+    CHANGES = "browse/changes.cypher",
+    CONCEPT_MEMBERS = "browse/concept_members.cypher",
+    CONCEPTS_BY_ID = "browse/concepts_by_id.cypher",
+    EVENTS = "browse/events.cypher",
+    EVENTS_OF_SESSION = "browse/events_of_session.cypher",
+    EVENTS_OF_TASK = "browse/events_of_task.cypher",
+    FIND_CONCEPTS = "browse/find_concepts.cypher",
+    LAST_CHANGE = "browse/last_change.cypher",
+    LIST = "browse/list.cypher",
+    LIST_TOTAL = "browse/list_total.cypher",
+    MEMBERS_OF_SESSION = "browse/members_of_session.cypher",
+    MEMBERS_OF_TASK = "browse/members_of_task.cypher",
+    SESSION = "browse/session.cypher",
+    TASK = "browse/task.cypher",
 }
