@@ -4,14 +4,15 @@
 //!
 //! FILE.jsonl are `memories.jsonl` and `queries.jsonl` as `recollect eval` reads them. When the file is used up it starts
 //! again under other titles and sessions, so that subjects grow in number and names that texts mention become hubs.
-//! Embedding is by hashing: what is measured is the stores. The graph must be empty.
+//! Embedding is by hashing: what is measured is the stores. The graph must be empty; `scripts/neo4j` starts a Neo4j server that
+//! asks for no password.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::{Duration, Instant}};
 
 use anyhow::Context as _;
 use clap::Parser;
 use recollect::{
-    backends::{self, OpenIndex, SystemClock},
+    backends::{self, OpenIndex, Remote, SystemClock},
     config::Config,
     domain::{Caller, Direction, EdgeKind, Filter, MemoryId, PrincipalKind, Right},
     jobs::{Drain, DrainSettings},
@@ -153,8 +154,12 @@ struct Opened {
 async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> {
     let options = ModelOptions { dir: dir.to_owned(), runtime: "".into(), batch: BATCH, threads: 1, query_cache: 0 };
     let embedders = models::open(&config.models.embedders, &options).await?;
-    let graph = backends::open_graph(&config.graph.url, dir).await?;
-    let index = backends::open_index("edge:index", dir, &spaces(&embedders), OpenIndex::Existing).await?.index;
+    let mut remote = Remote::default();
+    // What is slow is to be seen, not cut.
+    remote.neo4j.timeout = Duration::from_secs(120);
+    let graph = backends::open_graph(&config.graph.url, dir, &remote).await?;
+    let index = backends::open_index("edge:index", dir, &spaces(&embedders), OpenIndex::Existing, &remote).await?;
+    let index = index.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = CancellationToken::new();
     let (draining, stopped) = (drain.clone(), stop.clone());

@@ -21,7 +21,7 @@ pub(crate) use suite;
 mod browse;
 mod graph_store;
 mod journal;
-mod neo4j;
+pub mod neo4j;
 mod sqlite;
 mod token_store;
 mod vector_index;

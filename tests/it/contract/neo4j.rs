@@ -41,11 +41,16 @@ pub fn server() -> Option<String> {
 
 /// An empty store, for as long as the guard is held.
 pub async fn open() -> Option<(Neo4jStore, MutexGuard<'static, ()>)> {
+    let (url, turn) = emptied().await?;
+    Some((Neo4jStore::open(&url, &settings()).await.unwrap(), turn))
+}
+
+/// The address of a server without records, for as long as the guard is held.
+pub async fn emptied() -> Option<(String, MutexGuard<'static, ()>)> {
     let url = server()?;
     let turn = TURN.lock().await;
-    let store = Neo4jStore::open(&url, &settings()).await.unwrap();
     empty(&url).await;
-    Some((store, turn))
+    Some((url, turn))
 }
 
 fn settings() -> Neo4jSettings {

@@ -1,5 +1,8 @@
 //! The whole service in this process, on a data folder of its own: SQLite, exact index, hashing embedder, a clock that
 //! stands still, real HTTP on a free port. And a client that speaks JSON-RPC to it.
+//!
+//! With `RECOLLECT_TEST_GRAPH=neo4j` the graph is in the Neo4j server of `RECOLLECT_TEST_NEO4J`, and tests take turns:
+//! `tests/neo4j/run`.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -16,10 +19,11 @@ use recollect::{
     write::spaces,
 };
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{sync::MutexGuard, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::clock::FixedClock;
+use crate::contract::neo4j;
 
 const CONFIG: &str = r#"
 [server]
@@ -47,6 +51,7 @@ pub struct App {
     pub served: JoinHandle<std::io::Result<()>>,
     drain: JoinHandle<()>,
     _dir: tempfile::TempDir,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl App {
@@ -73,8 +78,17 @@ impl App {
         let options =
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
-        let (spaces, remote) = (spaces(&embedders), Remote::default());
-        let graph = backends::open_graph("sqlite:graph.db", dir.path(), &remote).await.expect("a graph store");
+        let (spaces, mut remote) = (spaces(&embedders), Remote::default());
+        // As the deadline of reads above.
+        remote.neo4j.timeout = Duration::from_secs(20);
+        let (graph, turn) = match std::env::var("RECOLLECT_TEST_GRAPH").as_deref() {
+            Ok("neo4j") => {
+                let (url, turn) = neo4j::emptied().await.expect("RECOLLECT_TEST_NEO4J names a server");
+                (url, Some(turn))
+            }
+            _ => ("sqlite:graph.db".to_owned(), None),
+        };
+        let graph = backends::open_graph(&graph, dir.path(), &remote).await.expect("a graph store");
         let index = backends::open_index("memory:", dir.path(), &spaces, OpenIndex::Existing, &remote).await;
         let index = index.expect("an index").index;
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));
@@ -96,7 +110,7 @@ impl App {
         let router = http::router(http::AppState::new(service.clone(), &config.server, address, metrics));
         let stop = CancellationToken::new();
         let served = tokio::spawn(http::serve(listener, router, stop.clone(), Duration::from_secs(1)));
-        Self { url: format!("http://{address}"), parts, service, stop, served, drain, _dir: dir }
+        Self { url: format!("http://{address}"), parts, service, stop, served, drain, _dir: dir, _turn: turn }
     }
 
     /// A client for a new principal that reads, writes and forgets, and holds `more`.
