@@ -15,6 +15,7 @@ mod jobs;
 mod limits;
 mod look_back;
 mod models;
+mod outage;
 mod parity;
 mod recall;
 mod support;

@@ -157,12 +157,7 @@ impl Inner {
     ) -> Result<Self, Fault> {
         let client = Client::new(url, settings)?;
         collection::greet(&client, settings).await?;
-        Ok(Self {
-            client,
-            spaces: spaces.to_vec(),
-            settings: settings.clone(),
-            withdrawn: AtomicBool::new(withdrawn),
-        })
+        Ok(Self { client, spaces: spaces.to_vec(), settings: settings.clone(), withdrawn: AtomicBool::new(withdrawn) })
     }
 
     /// The name by which the index is called, if it is whole.
@@ -337,11 +332,7 @@ impl Inner {
     }
 
     async fn count(&self) -> Result<usize, Fault> {
-        let request = CountPoints {
-            collection_name: self.serving()?,
-            exact: Some(true),
-            ..CountPoints::default()
-        };
+        let request = CountPoints { collection_name: self.serving()?, exact: Some(true), ..CountPoints::default() };
         let counted = self.client.read(|it| it.count(request)).await?.result.unwrap_or_default();
         Ok(usize::try_from(counted.count).unwrap_or(usize::MAX))
     }

@@ -91,13 +91,21 @@ impl Home {
 
     /// Starts `recollect serve` and waits until it says where.
     pub fn serve(&self, args: &[&str]) -> Served {
+        self.served(self.start(args))
+    }
+
+    /// Starts `recollect serve`.
+    pub fn start(&self, args: &[&str]) -> Child {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path().join("stderr.log"));
-        let mut child = self
-            .command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
+        self.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
             .stdout(Stdio::piped())
             .stderr(log.expect("a log"))
             .spawn()
-            .expect("the binary starts");
+            .expect("the binary starts")
+    }
+
+    /// Waits until a started service says where it serves.
+    pub fn served(&self, mut child: Child) -> Served {
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let first = lines.next().expect("a first line").expect("text");
         let url = first.split_whitespace().last().expect("the address").trim_end_matches('/').to_owned();
@@ -149,6 +157,13 @@ impl Served {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Asks the process to stop, and waits for it.
+    pub fn stop(mut self) -> std::process::ExitStatus {
+        let asked = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
+        assert!(asked.expect("kill runs").success());
+        self.child.wait().expect("ended")
     }
 
     /// Kills the process as a power cut would.

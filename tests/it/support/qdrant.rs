@@ -173,9 +173,10 @@ pub fn patient(api_key: Option<String>) -> QdrantSettings {
 
 struct State {
     version: &'static str,
-    folder: tempfile::TempDir,
     content: Mutex<Content>,
     calls: Mutex<BTreeMap<&'static str, usize>>,
+    /// After the shards: they flush when they are dropped, and panic where they cannot.
+    folder: tempfile::TempDir,
 }
 
 #[derive(Default)]
