@@ -3,7 +3,10 @@
 //! To add a use case: a function in its room, a method here, an entry in each face. The method opens the span and counts
 //! the time; both are named after the use case.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +38,9 @@ use crate::{
         ObserveReply, ObserveRequest, StoreReply, StoreRequest, UpdateRequest, Vectors, WriteContext, WriteSettings,
     },
 };
+
+/// Longest wait for a part that is asked whether it answers.
+const READY_WITHIN: Duration = Duration::from_secs(3);
 
 /// The ports a service runs on, picked once at start-up.
 #[derive(Clone)]
@@ -453,10 +459,14 @@ impl Service {
 
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
-        let (graph, vectors) = tokio::join!(self.parts.graph.ping(), self.parts.index.count());
+        // What is silent is not ready, and whoever asks does not wait for it.
+        let (graph, vectors) = tokio::join!(
+            tokio::time::timeout(READY_WITHIN, self.parts.graph.ping()),
+            tokio::time::timeout(READY_WITHIN, self.parts.index.count())
+        );
         vec![
-            Readiness { part: "graph", ready: graph.is_ok() },
-            Readiness { part: "vectors", ready: vectors.is_ok() },
+            Readiness { part: "graph", ready: matches!(graph, Ok(Ok(()))) },
+            Readiness { part: "vectors", ready: matches!(vectors, Ok(Ok(_))) },
             // Models are loaded before the service listens, or it does not start.
             Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
         ]
