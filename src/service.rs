@@ -23,8 +23,8 @@ use crate::{
     input,
     jobs::{self, DoctorReport, Drain, Revector, Uses},
     ports::{
-        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, StoreCounts,
-        StoredToken, TokenStore, VectorIndex,
+        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, PortError,
+        PortErrorKind, StoreCounts, StoredToken, TokenStore, VectorIndex,
     },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
@@ -38,9 +38,6 @@ use crate::{
         ObserveReply, ObserveRequest, StoreReply, StoreRequest, UpdateRequest, Vectors, WriteContext, WriteSettings,
     },
 };
-
-/// Longest wait for a part that is asked whether it answers.
-const READY_WITHIN: Duration = Duration::from_secs(3);
 
 /// The ports a service runs on, picked once at start-up.
 #[derive(Clone)]
@@ -459,14 +456,10 @@ impl Service {
 
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
-        // What is silent is not ready, and whoever asks does not wait for it.
-        let (graph, vectors) = tokio::join!(
-            tokio::time::timeout(READY_WITHIN, self.parts.graph.ping()),
-            tokio::time::timeout(READY_WITHIN, self.parts.index.count())
-        );
+        let (graph, vectors) = tokio::join!(soon(self.parts.graph.ping()), soon(self.parts.index.count()));
         vec![
-            Readiness { part: "graph", ready: matches!(graph, Ok(Ok(()))) },
-            Readiness { part: "vectors", ready: matches!(vectors, Ok(Ok(_))) },
+            Readiness { part: "graph", ready: graph.is_ok() },
+            Readiness { part: "vectors", ready: vectors.is_ok() },
             // Models are loaded before the service listens, or it does not start.
             Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
         ]
@@ -507,6 +500,13 @@ impl Revector for Service {
     async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), crate::ports::PortError> {
         write::note_spaces(&self.write, spaces).await
     }
+}
+
+/// The answer of a part, if it comes soon: whoever asks whether it answers does not wait for one that is silent.
+async fn soon<T>(answer: impl Future<Output = Result<T, PortError>>) -> Result<T, PortError> {
+    const WITHIN: Duration = Duration::from_secs(3);
+    let silent = |_| PortError::new(PortErrorKind::Timeout, "service", "ready", "no answer");
+    tokio::time::timeout(WITHIN, answer).await.map_err(silent)?
 }
 
 fn refused(error: auth::TokenError) -> Error {
