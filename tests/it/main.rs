@@ -14,6 +14,7 @@ mod contract;
 mod crash;
 mod faces;
 mod graphql;
+mod index_outage;
 mod jobs;
 mod limits;
 mod look_back;

@@ -98,7 +98,11 @@ pub(super) async fn create_beside(
 /// Lets the alias lead to `collection`, at once, and removes the one it led to.
 pub(super) async fn switch(client: &Client, prefix: &str, collection: &str) -> Result<(), Fault> {
     let before = serving(client, prefix).await?.filter(|before| before != collection);
-    point_to(client, prefix, collection).await?;
+    match point_to(client, prefix, collection).await {
+        // The collections of other rebuilds are removed when one begins.
+        Err(fault) if fault.is_not_found() => return Err(Fault::GivenUp),
+        switched => switched?,
+    }
     match before {
         Some(before) => delete(client, &before).await,
         None => Ok(()),

@@ -22,6 +22,7 @@ mod browse;
 mod graph_store;
 mod journal;
 pub mod neo4j;
+mod qdrant;
 mod sqlite;
 mod token_store;
 mod vector_index;

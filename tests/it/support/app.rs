@@ -71,6 +71,11 @@ impl App {
 
     /// Starts with more settings, on ports that `change` may wrap.
     pub async fn start_as(settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
+        Self::start_on("memory:", &Remote::default(), settings, change).await
+    }
+
+    /// Starts on another vector index.
+    pub async fn start_on(vectors: &str, remote: &Remote, settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
         let dir = tempfile::tempdir().expect("temporary folder");
         let file = dir.path().join("config.toml");
         std::fs::write(&file, format!("{CONFIG}{settings}")).expect("config written");
@@ -78,7 +83,7 @@ impl App {
         let options =
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
-        let (spaces, mut remote) = (spaces(&embedders), Remote::default());
+        let (spaces, mut remote) = (spaces(&embedders), remote.clone());
         // As the deadline of reads above.
         remote.neo4j.timeout = Duration::from_secs(20);
         let (graph, turn) = match std::env::var("RECOLLECT_TEST_GRAPH").as_deref() {
@@ -89,7 +94,7 @@ impl App {
             _ => ("sqlite:graph.db".to_owned(), None),
         };
         let graph = backends::open_graph(&graph, dir.path(), &remote).await.expect("a graph store");
-        let index = backends::open_index("memory:", dir.path(), &spaces, OpenIndex::Existing, &remote).await;
+        let index = backends::open_index(vectors, dir.path(), &spaces, OpenIndex::Existing, &remote).await;
         let index = index.expect("an index").index;
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));
         let mut parts = Parts {
