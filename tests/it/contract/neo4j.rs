@@ -105,13 +105,8 @@ async fn wrong_password_is_one_clear_line() {
 
 #[tokio::test]
 async fn server_that_is_too_old_is_one_clear_line() {
-    let url = bolt::serve(vec![
-        Reply::success(),
-        Reply::fields("version"),
-        Reply::record("4.4.40"),
-        Reply::success(),
-    ])
-    .unwrap();
+    let url = bolt::serve(vec![Reply::success(), Reply::fields("version"), Reply::record("4.4.40"), Reply::success()])
+        .unwrap();
     let words = "the server is Neo4j 4.4.40, version 5.23 or newer is needed";
     refused(&url, &settings(), PortErrorKind::Mismatch, words).await;
 }
@@ -255,7 +250,9 @@ async fn no_statement_scans() {
         // The server draws the plan as a table, an operator a line.
         let plan = bolt.explain(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let lines = plan.lines().filter(|line| SCANS.iter().any(|scan| line.contains(&format!("+{scan} "))));
-        for line in lines.filter(|line| !ALLOWED.iter().any(|(scan, what, _)| line.contains(scan) && line.contains(what))) {
+        for line in
+            lines.filter(|line| !ALLOWED.iter().any(|(scan, what, _)| line.contains(scan) && line.contains(what)))
+        {
             complaints.push(format!("{}: {line}", file.display()));
         }
     }
@@ -281,7 +278,8 @@ fn each_statement_says_what_it_is_and_is_used() {
             complaints.push(format!("{name} does not say what it is for"));
         }
         let said: BTreeSet<String> = parameters(&header.join("\n"));
-        let body: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let body: String =
+            text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         let used = parameters(&body);
         if said != used {
             complaints.push(format!("{name} uses {used:?} and says {said:?}"));
