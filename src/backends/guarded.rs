@@ -19,7 +19,7 @@ use crate::{
     },
     ports::{
         Applied, AuditRow, Browse, ConceptMember, ConceptUse, GraphStore, Group, GroupSummary, KeywordQuery, Listing,
-        MemoryChange, Neighbourhood, NeighbourhoodQuery, OutboxRow, PortError, Recorded, Scored, StoreCounts,
+        MemoryChange, Neighbourhood, NeighbourhoodQuery, OutboxRow, PortError, Rebuild, Recorded, Scored, StoreCounts,
         StoredToken, TokenStore, VectorIndex, VectorQuery,
     },
 };
@@ -50,14 +50,20 @@ pub fn index<S: VectorIndex + 'static>(store: Arc<S>, settings: CircuitSettings)
     Guarded { store, circuit: Circuit::new("vectors", settings, Box::new(look)) }
 }
 
-/// Implements a port by calling the same method of the store.
+/// Implements a port by calling the same method of the store; `plainly` past the circuit, since it asks no server.
 macro_rules! guarded {
-    ($port:ident { $(fn $method:ident($($name:ident: $type:ty),* $(,)?) -> $answer:ty;)+ }) => {
+    ($port:ident {
+        $(fn $method:ident($($name:ident: $type:ty),* $(,)?) -> $answer:ty;)+
+        $(plainly fn $plain:ident();)*
+    }) => {
         #[async_trait]
         impl<S: $port + ?Sized> $port for Guarded<S> {
             $(async fn $method(&self, $($name: $type),*) -> Result<$answer, PortError> {
                 self.circuit.call(stringify!($method), self.store.$method($($name),*)).await
             })+
+            $(async fn $plain(&self) {
+                self.store.$plain().await;
+            })*
         }
     };
 }
@@ -71,7 +77,8 @@ guarded!(VectorIndex {
     fn count() -> usize;
     fn flush() -> ();
     fn optimize() -> ();
-    fn clear() -> ();
+    fn rebuild() -> Arc<dyn Rebuild>;
+    plainly fn withdraw();
 });
 
 guarded!(GraphStore {

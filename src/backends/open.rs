@@ -59,15 +59,17 @@ pub struct Index {
     pub index: Arc<dyn VectorIndex>,
     /// Whether it is empty by design, so that it is filled from the graph at each start.
     pub volatile: bool,
+    /// Why it cannot be used as it is: it is withdrawn, and a rebuild is due.
+    pub damaged: Option<String>,
 }
 
-/// Whether to use what is there.
+/// What to do with an index that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenIndex {
-    /// Use it.
+    /// Use it; one for other spaces is an error.
     Existing,
-    /// Remove it and start empty.
-    Anew,
+    /// Use it until a rebuild has replaced it, if it is for the same spaces; else it is withdrawn until then.
+    Replace,
 }
 
 /// How servers are reached; what runs in this process needs none of it.
@@ -118,28 +120,39 @@ pub async fn open_index(
     remote: &Remote,
 ) -> Result<Index, OpenError> {
     if url == "memory:" {
-        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true });
+        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true, damaged: None });
     }
+    let failed = |error| OpenError::Port { url: url.to_owned(), error };
     if is_qdrant(url) {
-        let opened = patiently("vectors.url", url, remote.wait, || async move {
-            match how {
-                OpenIndex::Existing => QdrantIndex::open(url, spaces, &remote.qdrant).await,
-                OpenIndex::Anew => QdrantIndex::recreate(url, spaces, &remote.qdrant).await,
+        let opened =
+            patiently("vectors.url", url, remote.wait, || QdrantIndex::open(url, spaces, &remote.qdrant)).await;
+        let (index, damaged) = match opened {
+            Ok(index) => (index, None),
+            Err(OpenError::Port { error, .. }) if error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace => {
+                let why = format!("{error}{}", reason(&error));
+                (QdrantIndex::open_withdrawn(url, spaces, &remote.qdrant).await.map_err(failed)?, Some(why))
             }
-        });
-        let index = guarded::index(Arc::new(opened.await?), CircuitSettings::default());
-        return Ok(Index { index: Arc::new(index), volatile: false });
+            Err(error) => return Err(error),
+        };
+        let index = guarded::index(Arc::new(index), CircuitSettings::default());
+        return Ok(Index { index: Arc::new(index), volatile: false, damaged });
     }
     let Some(path) = url.strip_prefix("edge:") else {
         let known = "edge:PATH, http://HOST:PORT, https://HOST:PORT, memory:";
         return Err(OpenError::UnknownUrl { key: "vectors.url", url: url.to_owned(), known });
     };
-    let opened = match how {
-        OpenIndex::Existing => EdgeIndex::open(&dir.join(path), spaces).await,
-        OpenIndex::Anew => EdgeIndex::recreate(&dir.join(path), spaces).await,
+    let path = dir.join(path);
+    let (index, damaged) = match EdgeIndex::open(&path, spaces).await {
+        Ok(index) => (index, None),
+        Err(error)
+            if error.kind == PortErrorKind::Corrupt
+                || error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace =>
+        {
+            (EdgeIndex::open_withdrawn(&path, spaces).await.map_err(failed)?, Some(format!("{error}{}", reason(&error))))
+        }
+        Err(error) => return Err(failed(error)),
     };
-    let index = opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?;
-    Ok(Index { index: Arc::new(index), volatile: false })
+    Ok(Index { index: Arc::new(index), volatile: false, damaged })
 }
 
 /// Removes from a server what [`open_index`] made there; what is in this process goes with its folder.

@@ -68,7 +68,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     // Beside the collection of a service on that server, never in its place.
     remote.qdrant.collection = format!("{}-eval-{}", remote.qdrant.collection, std::process::id());
     let (url, spaces) = (&config.vectors.url, spaces(&embedders));
-    let index = backends::open_index(url, folder.path(), &spaces, OpenIndex::Anew, &remote).await?.index;
+    let index = backends::open_index(url, folder.path(), &spaces, OpenIndex::Existing, &remote).await?.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = tokio_util::sync::CancellationToken::new();
     let (draining, stopped) = (drain.clone(), stop.clone());

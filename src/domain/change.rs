@@ -294,6 +294,16 @@ pub enum IndexOp {
     },
 }
 
+impl IndexOp {
+    /// The memory it is about.
+    pub fn id(&self) -> MemoryId {
+        match self {
+            Self::Upsert(point) => point.id,
+            Self::Retire { id, .. } | Self::SetPayload { id, .. } | Self::Delete { id } => *id,
+        }
+    }
+}
+
 impl ChangeSet {
     /// The ids that its kept answer tells of: those it names and those of memories that were written. Forgetting one of them
     /// ends the answer.

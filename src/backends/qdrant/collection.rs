@@ -65,14 +65,13 @@ pub(super) async fn create_first(
     client: &Client,
     spaces: &[SpaceSpec],
     settings: &QdrantSettings,
-) -> Result<String, Fault> {
+) -> Result<(), Fault> {
     let name = name(&settings.collection, spaces, 1);
     match create(client, &name, spaces, settings).await {
         Err(fault) if fault.is_there_already() => check(client, &name, spaces).await?,
         created => created?,
     }
-    point_to(client, &settings.collection, &name).await?;
-    Ok(name)
+    point_to(client, &settings.collection, &name).await
 }
 
 /// An empty collection that nothing leads to. What earlier rebuilds left behind is removed first.

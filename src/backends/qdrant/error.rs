@@ -26,6 +26,8 @@ pub(super) enum Fault {
     Spaces { collection: String, stored: String, wanted: String },
     #[error("the name {0} is taken by a collection that is not ours; set vectors.qdrant.collection to another one")]
     NameTaken(String),
+    #[error("the index is being built anew")]
+    Withdrawn,
     #[error("{}: {message}", .code.description())]
     Server { code: Code, message: String },
     #[error("no answer within {0:?}")]
@@ -84,6 +86,7 @@ impl Fault {
             | Self::Spaces { .. }
             | Self::NameTaken(_)
             | Self::Space(_) => PortErrorKind::Mismatch,
+            Self::Withdrawn => PortErrorKind::Corrupt,
             Self::Late(_) | Self::NotApplied => PortErrorKind::Timeout,
             Self::Client(_) | Self::Payload(_) => PortErrorKind::Internal,
             Self::Server { code, .. } => match code {

@@ -10,7 +10,14 @@ mod collection;
 mod error;
 mod mapping;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use qdrant_client::qdrant::{
@@ -27,7 +34,7 @@ use crate::{
         exact::{check_ops, space_of},
     },
     domain::{IndexOp, MemoryId, Payload, Visibility},
-    ports::{PortError, Scored, SpaceSpec, VectorIndex, VectorQuery},
+    ports::{PortError, Rebuild, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 
 /// Candidates HNSW keeps while it walks, as in the embedded engine.
@@ -93,10 +100,19 @@ pub enum Quantization {
 }
 
 /// See the module.
-pub struct QdrantIndex {
-    client: Arc<Client>,
+pub struct QdrantIndex(Arc<Inner>);
+
+struct Inner {
+    client: Client,
     spaces: Vec<SpaceSpec>,
     settings: QdrantSettings,
+    withdrawn: AtomicBool,
+}
+
+/// A collection that nothing leads to yet.
+struct Beside {
+    index: Arc<Inner>,
+    collection: String,
 }
 
 impl QdrantIndex {
@@ -106,27 +122,20 @@ impl QdrantIndex {
     /// index for other spaces.
     pub async fn open(url: &str, spaces: &[SpaceSpec], settings: &QdrantSettings) -> Result<Self, PortError> {
         let open = async {
-            let client = Arc::new(Client::new(url, settings)?);
-            collection::greet(&client, settings).await?;
-            match collection::serving(&client, &settings.collection).await? {
-                Some(name) => collection::check(&client, &name, spaces).await?,
-                None => drop(collection::create_first(&client, spaces, settings).await?),
+            let inner = Inner::connect(url, spaces, settings, false).await?;
+            match collection::serving(&inner.client, &settings.collection).await? {
+                Some(name) => collection::check(&inner.client, &name, spaces).await?,
+                None => collection::create_first(&inner.client, spaces, settings).await?,
             }
-            Ok(Self { client, spaces: spaces.to_vec(), settings: settings.clone() })
+            Ok(Self(Arc::new(inner)))
         };
         open.await.map_err(|fault: Fault| fault.during("open"))
     }
 
-    /// An empty index, whatever was there.
-    pub async fn recreate(url: &str, spaces: &[SpaceSpec], settings: &QdrantSettings) -> Result<Self, PortError> {
-        let recreate = async {
-            let client = Arc::new(Client::new(url, settings)?);
-            collection::greet(&client, settings).await?;
-            let index = Self { client, spaces: spaces.to_vec(), settings: settings.clone() };
-            index.renew().await?;
-            Ok(index)
-        };
-        recreate.await.map_err(|fault: Fault| fault.during("recreate"))
+    /// The index on the server at `url`, withdrawn, whatever is there.
+    pub async fn open_withdrawn(url: &str, spaces: &[SpaceSpec], settings: &QdrantSettings) -> Result<Self, PortError> {
+        let inner = Inner::connect(url, spaces, settings, true).await;
+        inner.map(|inner| Self(Arc::new(inner))).map_err(|fault| fault.during("open"))
     }
 
     /// Removes the alias and every collection of ours from the server.
@@ -137,11 +146,31 @@ impl QdrantIndex {
         };
         remove.await.map_err(|fault: Fault| fault.during("remove"))
     }
+}
 
-    /// Puts an empty collection in the place of the one that serves.
-    async fn renew(&self) -> Result<(), Fault> {
-        let fresh = collection::create_beside(&self.client, &self.spaces, &self.settings).await?;
-        collection::switch(&self.client, &self.settings.collection, &fresh).await
+impl Inner {
+    async fn connect(
+        url: &str,
+        spaces: &[SpaceSpec],
+        settings: &QdrantSettings,
+        withdrawn: bool,
+    ) -> Result<Self, Fault> {
+        let client = Client::new(url, settings)?;
+        collection::greet(&client, settings).await?;
+        Ok(Self {
+            client,
+            spaces: spaces.to_vec(),
+            settings: settings.clone(),
+            withdrawn: AtomicBool::new(withdrawn),
+        })
+    }
+
+    /// The name by which the index is called, if it is whole.
+    fn serving(&self) -> Result<String, Fault> {
+        if self.withdrawn.load(Ordering::SeqCst) {
+            return Err(Fault::Withdrawn);
+        }
+        Ok(self.settings.collection.clone())
     }
 
     async fn apply(&self, collection: &str, ops: &[IndexOp]) -> Result<(), Fault> {
@@ -162,6 +191,7 @@ impl QdrantIndex {
     }
 
     async fn search(&self, query: &VectorQuery, visibility: &Visibility) -> Result<Vec<Scored>, Fault> {
+        let collection = self.serving()?;
         let VectorQuery { space, vector, filter, limit } = query;
         space_of(&self.spaces, space, vector.len())?;
         if *limit == 0 || sees_nothing(visibility) {
@@ -180,7 +210,7 @@ impl QdrantIndex {
         };
         let input = VectorInput { variant: Some(vector_input::Variant::Dense(DenseVector { data: vector.clone() })) };
         let request = |limit: usize| QueryPoints {
-            collection_name: self.settings.collection.clone(),
+            collection_name: collection.clone(),
             query: Some(Query { variant: Some(query::Variant::Nearest(input.clone())) }),
             using: Some(space.clone()),
             filter: Some(mapping::filter(filter, visibility)),
@@ -215,11 +245,12 @@ impl QdrantIndex {
         with_payload: WithPayloadSelector,
         with_vectors: Option<WithVectorsSelector>,
     ) -> Result<Vec<RetrievedPoint>, Fault> {
+        let collection = self.serving()?;
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let request = GetPoints {
-            collection_name: self.settings.collection.clone(),
+            collection_name: collection.clone(),
             ids: ids.iter().copied().map(mapping::point_id).collect(),
             with_payload: Some(with_payload),
             with_vectors,
@@ -277,6 +308,7 @@ impl QdrantIndex {
         limit: usize,
         visibility: &Visibility,
     ) -> Result<Vec<MemoryId>, Fault> {
+        let collection = self.serving()?;
         let mut ids: Vec<MemoryId> = Vec::new();
         let mut after = after;
         while ids.len() < limit && !sees_nothing(visibility) {
@@ -286,7 +318,7 @@ impl QdrantIndex {
             }
             let page = PAGE.min(limit - ids.len());
             let request = ScrollPoints {
-                collection_name: self.settings.collection.clone(),
+                collection_name: collection.clone(),
                 offset: next.flatten().map(|next| mapping::point_id(MemoryId(Uuid::from_u128(next)))),
                 limit: Some(page as u32),
                 filter: mapping::seen(visibility),
@@ -306,7 +338,7 @@ impl QdrantIndex {
 
     async fn count(&self) -> Result<usize, Fault> {
         let request = CountPoints {
-            collection_name: self.settings.collection.clone(),
+            collection_name: self.serving()?,
             exact: Some(true),
             ..CountPoints::default()
         };
@@ -318,11 +350,12 @@ impl QdrantIndex {
 #[async_trait]
 impl VectorIndex for QdrantIndex {
     async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
-        self.apply(&self.settings.collection, ops).await.map_err(|fault| fault.during("apply"))
+        let apply = async { self.0.apply(&self.0.serving()?, ops).await };
+        apply.await.map_err(|fault| fault.during("apply"))
     }
 
     async fn search(&self, query: &VectorQuery, visibility: &Visibility) -> Result<Vec<Scored>, PortError> {
-        self.search(query, visibility).await.map_err(|fault| fault.during("search"))
+        self.0.search(query, visibility).await.map_err(|fault| fault.during("search"))
     }
 
     async fn vectors(
@@ -331,7 +364,7 @@ impl VectorIndex for QdrantIndex {
         ids: &[MemoryId],
         visibility: &Visibility,
     ) -> Result<HashMap<MemoryId, Vec<f32>>, PortError> {
-        self.vectors(space, ids, visibility).await.map_err(|fault| fault.during("vectors"))
+        self.0.vectors(space, ids, visibility).await.map_err(|fault| fault.during("vectors"))
     }
 
     async fn payloads(
@@ -339,7 +372,7 @@ impl VectorIndex for QdrantIndex {
         ids: &[MemoryId],
         visibility: &Visibility,
     ) -> Result<HashMap<MemoryId, Payload>, PortError> {
-        self.payloads(ids, visibility).await.map_err(|fault| fault.during("payloads"))
+        self.0.payloads(ids, visibility).await.map_err(|fault| fault.during("payloads"))
     }
 
     async fn ids(
@@ -348,16 +381,16 @@ impl VectorIndex for QdrantIndex {
         limit: usize,
         visibility: &Visibility,
     ) -> Result<Vec<MemoryId>, PortError> {
-        self.ids(after, limit, visibility).await.map_err(|fault| fault.during("ids"))
+        self.0.ids(after, limit, visibility).await.map_err(|fault| fault.during("ids"))
     }
 
     async fn count(&self) -> Result<usize, PortError> {
-        self.count().await.map_err(|fault| fault.during("count"))
+        self.0.count().await.map_err(|fault| fault.during("count"))
     }
 
     /// What the server has answered is in its log.
     async fn flush(&self) -> Result<(), PortError> {
-        Ok(())
+        self.0.serving().map(drop).map_err(|fault| fault.during("flush"))
     }
 
     /// The server does it by itself.
@@ -365,8 +398,35 @@ impl VectorIndex for QdrantIndex {
         Ok(())
     }
 
-    async fn clear(&self) -> Result<(), PortError> {
-        self.renew().await.map_err(|fault| fault.during("clear"))
+    async fn rebuild(&self) -> Result<Arc<dyn Rebuild>, PortError> {
+        let index = self.0.clone();
+        let made = collection::create_beside(&index.client, &index.spaces, &index.settings).await;
+        let collection = made.map_err(|fault| fault.during("rebuild"))?;
+        Ok(Arc::new(Beside { index, collection }))
+    }
+
+    async fn withdraw(&self) {
+        self.0.withdrawn.store(true, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Rebuild for Beside {
+    async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
+        self.index.apply(&self.collection, ops).await.map_err(|fault| fault.during("apply"))
+    }
+
+    /// The server does it by itself.
+    async fn optimize(&self) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    async fn switch(&self) -> Result<(), PortError> {
+        let Inner { client, settings, withdrawn, .. } = &*self.index;
+        let switched = collection::switch(client, &settings.collection, &self.collection).await;
+        switched.map_err(|fault| fault.during("switch"))?;
+        withdrawn.store(false, Ordering::SeqCst);
+        Ok(())
     }
 }
 
