@@ -7,6 +7,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,13 +15,16 @@ use neo4rs::{Graph, query};
 use recollect::{
     backends::neo4j::{Neo4jSettings, Neo4jStore},
     domain::{Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    jobs::{Drain, DrainSettings},
     ports::{Applied, Browse, GraphStore, PortError, PortErrorKind},
 };
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::{browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite};
 use crate::support::{
+    app::App,
     at,
     bolt::{self, Bolt, Reply},
     change, id, memory,
@@ -222,6 +226,51 @@ async fn writer_that_goes_away_holds_nobody_up() {
     store.apply(&[put(2)]).await.unwrap();
     other.apply(&[put(3)]).await.unwrap();
     assert_eq!(store.total_memories(&all()).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn service_runs_on_a_server() {
+    let Some((store, _turn)) = open().await else { return };
+    let graph = Arc::new(store);
+    let app = App::start_as("", move |parts| {
+        parts.graph = graph.clone();
+        parts.browse = graph.clone();
+        parts.tokens = graph.clone();
+        parts.drain = Arc::new(Drain::new(graph, parts.index.clone(), DrainSettings::default()));
+    })
+    .await;
+    let drain = app.parts.drain.clone();
+    let draining = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
+    let (ann, bob) = (app.client("ann", &[], &[]).await, app.client("bob", &[], &[]).await);
+
+    let lyon = ann.store(json!({"content": "The office is in Lyon", "title": "Office", "session_id": "move"})).await;
+    let paris = ann
+        .store(json!({"content": "The office moved to Paris", "title": "Office", "session_id": "move", "supersedes": [lyon]}))
+        .await;
+    let found = ann.ok("memory_recall", json!({"query": "Where is the office?"})).await;
+    assert_eq!(found["items"][0]["id"], json!(paris), "{found}");
+    assert_eq!(found["degraded"], json!([]), "{found}");
+    assert_eq!(bob.ok("memory_recall", json!({"query": "office"})).await["items"], json!([]));
+    let past = json!({"query": "office", "mode": "keyword", "include_superseded": true});
+    assert_eq!(ann.ok("memory_recall", past).await["items"].as_array().map(Vec::len), Some(2));
+
+    let cause = ann.store(json!({"content": "The lease in Lyon ended", "causes": [paris], "session_id": "move"})).await;
+    let reached = ann.ok("memory_associate", json!({"ids": [paris], "depth": 2})).await;
+    let ids: Vec<_> = reached["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
+    assert!(ids.contains(&json!(cause)), "{reached}");
+
+    let voted = ann.ok("memory_feedback", json!({"id": cause, "useful": false})).await;
+    assert!(voted["after"].as_f64() < voted["before"].as_f64(), "{voted}");
+    let text = json!({"id": cause, "content": "The lease in Lyon ended in May", "expected_revision": 1});
+    ann.ok("memory_update", text).await;
+    assert_eq!(
+        ann.ok("memory_recall", json!({"query": "May", "mode": "keyword"})).await["items"][0]["id"],
+        json!(cause)
+    );
+    ann.ok("memory_forget", json!({"ids": [cause], "strategy": "delete", "reason": "told in error"})).await;
+    assert!(ann.failed("memory_get", json!({"id": cause})).await.starts_with("NOT_FOUND"));
+    assert_eq!(app.counts().await.memories, 2);
+    draining.abort();
 }
 
 /// Operators that read more than they were asked for.
