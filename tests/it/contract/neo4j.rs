@@ -260,7 +260,7 @@ async fn service_runs_on_a_server() {
     assert!(ids.contains(&json!(cause)), "{reached}");
 
     let voted = ann.ok("memory_feedback", json!({"id": cause, "useful": false})).await;
-    assert!(voted["after"].as_f64() < voted["before"].as_f64(), "{voted}");
+    assert!(voted["confidence_after"].as_f64() < voted["confidence_before"].as_f64(), "{voted}");
     let text = json!({"id": cause, "content": "The lease in Lyon ended in May", "expected_revision": 1});
     ann.ok("memory_update", text).await;
     assert_eq!(
