@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
-use crate::ports::{Browse, GraphStore, Journal, PortError, SpaceSpec, TokenStore, VectorIndex};
+use crate::ports::{Browse, GraphStore, Journal, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex};
 
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +46,17 @@ pub struct Index {
     pub index: Arc<dyn VectorIndex>,
     /// Whether it is empty by design, so that it is filled from the graph at each start.
     pub volatile: bool,
+    /// Why it cannot be used as it is: it is withdrawn, and a rebuild is due.
+    pub damaged: Option<String>,
 }
 
-/// Whether to use what is there.
+/// What to do with an index that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenIndex {
-    /// Use it.
+    /// Use it; one for other spaces is an error.
     Existing,
-    /// Remove it and start empty.
-    Anew,
+    /// Use it until a rebuild has replaced it, if it is for the same spaces; else it is withdrawn until then.
+    Replace,
 }
 
 /// Opens the graph store; `sqlite:PATH` is relative to `dir`.
@@ -70,17 +72,24 @@ pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
 /// Opens the vector index; `edge:PATH` is relative to `dir`.
 pub async fn open_index(url: &str, dir: &Path, spaces: &[SpaceSpec], how: OpenIndex) -> Result<Index, OpenError> {
     if url == "memory:" {
-        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true });
+        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true, damaged: None });
     }
     let Some(path) = url.strip_prefix("edge:") else {
         return Err(OpenError::UnknownUrl { key: "vectors.url", url: url.to_owned(), known: "edge:PATH, memory:" });
     };
-    let opened = match how {
-        OpenIndex::Existing => EdgeIndex::open(&dir.join(path), spaces).await,
-        OpenIndex::Anew => EdgeIndex::recreate(&dir.join(path), spaces).await,
+    let path = dir.join(path);
+    let failed = |error| OpenError::Port { url: url.to_owned(), error };
+    let (index, damaged) = match EdgeIndex::open(&path, spaces).await {
+        Ok(index) => (index, None),
+        Err(error)
+            if error.kind == PortErrorKind::Corrupt
+                || error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace =>
+        {
+            (EdgeIndex::open_withdrawn(&path, spaces).await.map_err(failed)?, Some(format!("{error}{}", reason(&error))))
+        }
+        Err(error) => return Err(failed(error)),
     };
-    let index = opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?;
-    Ok(Index { index: Arc::new(index), volatile: false })
+    Ok(Index { index: Arc::new(index), volatile: false, damaged })
 }
 
 /// Adapters explain what to do in their source; the operator reads it, clients never do.
