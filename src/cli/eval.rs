@@ -59,7 +59,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     }
     let graph = backends::open_graph(&config.graph.url, folder.path()).await?;
     let index =
-        backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Anew).await?.index;
+        backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Existing).await?.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = tokio_util::sync::CancellationToken::new();
     let (draining, stopped) = (drain.clone(), stop.clone());

@@ -117,9 +117,9 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     check_models(&*graph.store, &embedders, on_other_models).await?;
     let how = match on_other_models {
         Models::MustMatch => OpenIndex::Existing,
-        Models::Replace => OpenIndex::Anew,
+        Models::Replace => OpenIndex::Replace,
     };
-    let Index { index, volatile } = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
+    let Index { index, volatile, damaged } = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
     let drain = Arc::new(Drain::new(
         graph.store.clone(),
         index.clone(),

@@ -329,9 +329,10 @@ impl VectorIndex for Down {
     async fn optimize(&self) -> Result<(), PortError> {
         Err(down())
     }
-    async fn clear(&self) -> Result<(), PortError> {
+    async fn rebuild(&self) -> Result<Arc<dyn recollect::ports::Rebuild>, PortError> {
         Err(down())
     }
+    async fn withdraw(&self) {}
 }
 
 fn down() -> PortError {
