@@ -11,4 +11,4 @@ mod open;
 pub mod sqlite;
 
 pub use clock::SystemClock;
-pub use open::{Graph, Index, OpenError, OpenIndex, open_graph, open_index};
+pub use open::{Graph, Index, OpenError, OpenIndex, open_graph, open_index, open_journal};

@@ -5,6 +5,9 @@ use std::{path::Path, sync::Arc};
 use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
 use crate::ports::{Browse, GraphStore, Journal, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex};
 
+/// File of the journal in the data folder.
+const JOURNAL: &str = "journal.db";
+
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -36,8 +39,8 @@ pub struct Graph {
     pub browse: Arc<dyn Browse>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
-    /// Changes that wait for the store.
-    pub journal: Arc<dyn Journal>,
+    /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
+    pub journal: Option<Arc<dyn Journal>>,
 }
 
 /// The index behind `vectors.url`.
@@ -66,7 +69,15 @@ pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
     };
     let opened = SqliteStore::open(dir.join(path)).await;
     let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
-    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store.clone(), journal: store })
+    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store, journal: None })
+}
+
+/// Opens the journal for a graph store that is not in this process: a file in `dir`.
+pub async fn open_journal(dir: &Path) -> Result<Arc<dyn Journal>, OpenError> {
+    match SqliteStore::open(dir.join(JOURNAL)).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(OpenError::Port { url: JOURNAL.to_owned(), error }),
+    }
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.

@@ -168,13 +168,14 @@ impl Mutation {
         Ok(match taken(done)? {
             Ok(done) => ObservePayload {
                 event_id: Some(global(NodeType::Event, &done.event_id)),
+                state: reply(&Some(done.state))?,
                 memories: reply(&done.memories)?,
                 operation_id: Some(done.operation_id),
                 outcome: Some(Outcome::Observed),
                 user_errors: Vec::new(),
             },
             Err(user_errors) => {
-                ObservePayload { event_id: None, memories: Vec::new(), operation_id: None, outcome: None, user_errors }
+                ObservePayload { user_errors, ..ObservePayload::default() }
             }
         })
     }

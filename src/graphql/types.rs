@@ -737,6 +737,10 @@ pub(super) struct ServiceStatus {
     concepts: i64,
     /// Changes that the vector index has still to make durable.
     outbox: i64,
+    /// Writes that wait for the graph store.
+    journal: i64,
+    /// Writes that were given up and wait for a person.
+    dead_letters: i64,
     /// Model behind each vector space.
     spaces: Vec<String>,
 }
@@ -999,10 +1003,12 @@ pub(super) struct GiveFeedbackPayload {
 }
 
 /// What became of an event.
-#[derive(SimpleObject)]
+#[derive(Default, SimpleObject)]
 pub(super) struct ObservePayload {
     /// Global id of the raw event, which is kept.
     pub event_id: Option<ID>,
+    /// How far it is.
+    pub state: Option<StoreState>,
     /// Memories made by it.
     pub memories: Vec<Observed>,
     /// Id of the change, as in the audit log.

@@ -29,6 +29,10 @@ pub const EDGES: &str = "recollect_edges";
 pub const CONCEPTS: &str = "recollect_concepts";
 /// Outbox rows that the vector index has still to make durable: how far it is behind.
 pub const OUTBOX_ROWS: &str = "recollect_outbox_rows";
+/// Writes that wait in the journal for the graph store.
+pub const JOURNAL_ENTRIES: &str = "recollect_journal_entries";
+/// Writes of the journal that were given up.
+pub const DEAD_LETTERS: &str = "recollect_dead_letters";
 /// Writes that wait for their turn, or have it.
 pub const WRITES_WAITING: &str = "recollect_writes_waiting";
 
@@ -41,7 +45,7 @@ enum Kind {
 }
 
 /// Every metric with what it says.
-const TABLE: [(&str, Kind, &str); 10] = [
+const TABLE: [(&str, Kind, &str); 12] = [
     (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
     (
         PART_SECONDS,
@@ -55,6 +59,8 @@ const TABLE: [(&str, Kind, &str); 10] = [
     (EDGES, Kind::Gauge, "Edges in the graph store"),
     (CONCEPTS, Kind::Gauge, "Concepts in the graph store"),
     (OUTBOX_ROWS, Kind::Gauge, "Outbox rows that the vector index has still to make durable"),
+    (JOURNAL_ENTRIES, Kind::Gauge, "Writes that wait in the journal for the graph store"),
+    (DEAD_LETTERS, Kind::Gauge, "Writes of the journal that were given up and wait for a person"),
     (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
 ];
 
@@ -75,6 +81,12 @@ pub fn gauge_stores(memories: usize, edges: usize, concepts: usize, outbox: usiz
     for (name, count) in [(MEMORIES, memories), (EDGES, edges), (CONCEPTS, concepts), (OUTBOX_ROWS, outbox)] {
         metrics::gauge!(name).set(count as f64);
     }
+}
+
+/// Sets the gauges of the journal.
+pub fn gauge_journal(waiting: usize, dead: usize) {
+    metrics::gauge!(JOURNAL_ENTRIES).set(waiting as f64);
+    metrics::gauge!(DEAD_LETTERS).set(dead as f64);
 }
 
 /// Counts an error that leaves through a face.

@@ -579,8 +579,8 @@ fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(
     Ok(())
 }
 
-/// Removes every copy: the record, its history, edges and votes (by cascade), its terms, the raw events it came from, answers
-/// that tell of it, and its record in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
+/// Removes every copy: the record, its history, edges and votes (by cascade), its terms, the raw events it came from, and
+/// answers that tell of it. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
 fn forget(
     transaction: &Transaction<'_>,
     id: MemoryId,
@@ -610,29 +610,6 @@ fn forget(
     transaction
         .prepare_cached("DELETE FROM idempotency WHERE rowid IN (SELECT answer FROM idempotency_names WHERE id = ?1)")?
         .execute([key])?;
-    forget_in_journal(transaction, id)
-}
-
-fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), SqliteError> {
-    let waiting: Vec<(i64, String)> = transaction
-        .prepare_cached("SELECT seq, change FROM journal WHERE instr(change, ?1)")?
-        .query_map([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    for (seq, change) in waiting {
-        let mut change: ChangeSet =
-            serde_json::from_str(&change).map_err(|_| SqliteError::Unreadable("journal entry"))?;
-        change.ops.retain(|op| match op {
-            Op::PutMemory { memory, .. } => memory.id != id,
-            Op::Vote { id: of, .. } => *of != id,
-            _ => true,
-        });
-        if !change.ops.iter().any(|op| matches!(op, Op::Forget { .. })) {
-            change.reason = None;
-        }
-        change.idempotency = change.idempotency.filter(|idempotency| !named_ids(&idempotency.answer).contains(&id.0));
-        let change = serde_json::to_string(&change).map_err(|_| SqliteError::Unwritable("journal entry"))?;
-        transaction.prepare_cached("UPDATE journal SET change = ?2 WHERE seq = ?1")?.execute(params![seq, change])?;
-    }
     Ok(())
 }
 
