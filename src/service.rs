@@ -106,6 +106,8 @@ pub struct Readiness {
     pub part: &'static str,
     /// Whether it answers.
     pub ready: bool,
+    /// Whether it does not because it is being built anew; the others serve meanwhile.
+    pub rebuilding: bool,
 }
 
 impl Service {
@@ -448,11 +450,12 @@ impl Service {
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
         let (graph, vectors) = tokio::join!(self.parts.graph.ping(), self.parts.index.count());
+        let rebuilding = vectors.as_ref().is_err_and(|error| error.kind == PortErrorKind::Corrupt);
         vec![
-            Readiness { part: "graph", ready: graph.is_ok() },
-            Readiness { part: "vectors", ready: vectors.is_ok() },
+            Readiness { part: "graph", ready: graph.is_ok(), rebuilding: false },
+            Readiness { part: "vectors", ready: vectors.is_ok(), rebuilding },
             // Models are loaded before the service listens, or it does not start.
-            Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
+            Readiness { part: "models", ready: !self.parts.embedders.is_empty(), rebuilding: false },
         ]
     }
 

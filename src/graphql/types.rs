@@ -1067,10 +1067,12 @@ pub(super) struct RevokeTokenPayload {
 }
 
 /// What a job found.
-#[derive(SimpleObject)]
+#[derive(Default, SimpleObject)]
 pub(super) struct RunJobPayload {
     /// For DOCTOR: what disagreed.
     pub doctor: Option<Doctor>,
+    /// For REINDEX: how many memories the new index has.
+    pub indexed: Option<i64>,
     /// What was done.
     pub outcome: Option<Outcome>,
     /// Why it was not taken.

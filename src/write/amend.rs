@@ -34,7 +34,7 @@ pub(super) async fn update_if_other(
 ) -> Result<(Memory, bool), Error> {
     input::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
-    undisturbed(ctx, async || update_once(ctx, caller, id, request.clone()).await).await
+    undisturbed!(ctx, update_once(ctx, caller, id, request.clone()))
 }
 
 async fn update_once(
@@ -113,7 +113,7 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
     if ids.is_empty() {
         return Err(Error::bad_input("ids", "at least one id is needed"));
     }
-    undisturbed(ctx, async || forget_once(ctx, caller, &ids, strategy, reason.clone()).await).await
+    undisturbed!(ctx, forget_once(ctx, caller, &ids, strategy, reason.clone()))
 }
 
 async fn forget_once(

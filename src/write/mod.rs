@@ -78,25 +78,39 @@ async fn commit(ctx: &WriteContext, turn: Turn, changes: Vec<ChangeSet>) -> Resu
 /// Times a write looks again when another process wrote between its reading and its writing.
 const TRIES: u64 = 10;
 
-/// Runs `write` until nobody came between its reading and its writing. Every conflict means that another one got through.
-async fn undisturbed<T>(
-    ctx: &WriteContext,
-    mut write: impl AsyncFnMut() -> Result<T, Error>,
-) -> Result<T, Error> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match write().await {
-            // Only what the store says; a conflict with what was asked has no source.
-            Err(Error { code: ErrorCode::Conflict, source: Some(_), .. }) if tries < TRIES => {
-                // Apart, since those who collided once would again. The random part of an id is at its end.
-                let spread = ctx.clock.next_id().as_u128() % 16;
-                tokio::time::sleep(Duration::from_millis(tries * u64::try_from(spread).unwrap_or(0))).await;
-            }
-            done => return done,
+/// Counts the tries of a write. Every conflict means that another one got through.
+#[derive(Default)]
+struct Tries(u64);
+
+impl Tries {
+    /// Whether to look again after a write that ended so; waits a moment if so.
+    async fn again(&mut self, ctx: &WriteContext, error: Option<&Error>) -> bool {
+        self.0 += 1;
+        // Only what the store says; a conflict with what was asked has no source.
+        let conflict = matches!(error, Some(Error { code: ErrorCode::Conflict, source: Some(_), .. }));
+        if conflict && self.0 < TRIES {
+            // Apart, since those who collided once would again. The random part of an id is at its end.
+            let spread = u64::try_from(ctx.clock.next_id().as_u128() % 16).unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(self.0 * spread)).await;
+            return true;
         }
+        false
     }
 }
+
+/// Does a write until nobody came between its reading and its writing.
+macro_rules! undisturbed {
+    ($ctx:expr, $write:expr) => {{
+        let mut tries = crate::write::Tries::default();
+        loop {
+            let done = $write.await;
+            if !tries.again($ctx, done.as_ref().err()).await {
+                break done;
+            }
+        }
+    }};
+}
+use undisturbed;
 
 impl WriteContext {
     /// The error for a memory that is not in the graph store: unknown, or on its way there.

@@ -61,12 +61,14 @@ pub(super) struct Lesson {
 pub async fn observe(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let asked = checked(ctx, caller, request)?;
-    queue::or_queue(
-        ctx,
-        undisturbed(ctx, async || write(ctx, caller, &asked).await),
-        async |backlog| queue::observe(ctx, backlog, caller, &asked).await,
-    )
-    .await
+    if let Some(backlog) = queue::behind(ctx) {
+        return queue::observe(ctx, backlog, caller, &asked).await;
+    }
+    let live = undisturbed!(ctx, write(ctx, caller, &asked));
+    match queue::instead(ctx, live.as_ref().err()) {
+        Some(backlog) => queue::observe(ctx, backlog, caller, &asked).await,
+        None => live,
+    }
 }
 
 async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<ObserveReply, Error> {

@@ -30,23 +30,17 @@ use crate::{
 /// Why a write waits, for its reply.
 const WAITS: &str = "the graph store is away; it is written when the store is back, or refreshes what says the same by then";
 
-/// Does `live`; if the graph store is away, or earlier writes wait for it, `wait` instead.
-pub(super) async fn or_queue<T>(
-    ctx: &WriteContext,
-    live: impl Future<Output = Result<T, Error>>,
-    wait: impl AsyncFnOnce(&Backlog) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let Some(backlog) = &ctx.backlog else { return live.await };
-    if backlog.any() {
-        return wait(backlog).await;
-    }
-    match live.await {
-        Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout) => {
-            tracing::warn!(source = ?error.source.as_ref().map(ToString::to_string), "a write goes to the journal: {error}");
-            wait(backlog).await
-        }
-        done => done,
-    }
+/// The journal, if earlier writes wait in it: then later ones wait behind them.
+pub(super) fn behind(ctx: &WriteContext) -> Option<&Backlog> {
+    ctx.backlog.as_deref().filter(|backlog| backlog.any())
+}
+
+/// The journal, if a write failed because the graph store is away.
+pub(super) fn instead<'a>(ctx: &'a WriteContext, error: Option<&Error>) -> Option<&'a Backlog> {
+    let error = error.filter(|error| matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout))?;
+    let backlog = ctx.backlog.as_deref()?;
+    tracing::warn!(source = error.source.as_ref().map(tracing::field::display), "a write goes to the journal: {error}");
+    Some(backlog)
 }
 
 /// Stores drafts in the journal; those that refer to others are refused.
@@ -121,7 +115,7 @@ pub(super) async fn observe(
 pub async fn replay(ctx: &WriteContext, changes: &[ChangeSet]) -> Result<(), Error> {
     for run in runs(changes) {
         let prepared = prepare(ctx, &run).await?;
-        undisturbed(ctx, async || write(ctx, &run, &prepared).await).await?;
+        undisturbed!(ctx, write(ctx, &run, &prepared))?;
     }
     ctx.drain.wake();
     Ok(())

@@ -89,12 +89,17 @@ pub(super) async fn commit(
             }
         });
     }
-    let stored = queue::or_queue(
-        ctx,
-        undisturbed(ctx, async || write(ctx, caller, &asked).await),
-        async |backlog| queue::store(ctx, backlog, caller, &asked).await,
-    );
-    for (place, reply) in places.into_iter().zip(stored.await?) {
+    let stored = match queue::behind(ctx) {
+        Some(backlog) => queue::store(ctx, backlog, caller, &asked).await?,
+        None => {
+            let live = undisturbed!(ctx, write(ctx, caller, &asked));
+            match queue::instead(ctx, live.as_ref().err()) {
+                Some(backlog) => queue::store(ctx, backlog, caller, &asked).await?,
+                None => live?,
+            }
+        }
+    };
+    for (place, reply) in places.into_iter().zip(stored) {
         replies[place] = Some(reply);
     }
     Ok(replies.into_iter().map(|reply| reply.expect("each request was answered or drafted")).collect())
