@@ -79,8 +79,11 @@ async fn list(ctx: &Context, journal: &dyn crate::ports::Journal) -> anyhow::Res
             text("operation_id")
         );
     }
-    if listed.is_empty() {
-        println!("nothing waits");
+    let (waiting, dead) = journal.lengths().await?;
+    match (waiting + dead).saturating_sub(listed.len()) {
+        0 if listed.is_empty() => println!("nothing waits"),
+        0 => {}
+        unreadable => println!("{unreadable} more cannot be read; only `recollect journal drop --all` removes them"),
     }
     Ok(())
 }

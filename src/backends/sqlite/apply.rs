@@ -468,6 +468,17 @@ const KEEP_MEMORY_EDGE: &str = "
         AND target = (SELECT rowid FROM memory WHERE id = ?2) AND kind = ?3
         AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 
+/// Another process has come between: the newer was decided on a last member that no longer was the last.
+const APART_IN_SESSION: &str = "
+    SELECT 1 FROM memory newer JOIN memory older ON older.scope = newer.scope AND older.session = newer.session
+    WHERE newer.id = ?1 AND older.id = ?2 AND EXISTS (SELECT 1 FROM memory m WHERE m.scope = newer.scope
+        AND m.session = newer.session AND m.session_position > older.session_position
+        AND m.session_position < newer.session_position)";
+const APART_IN_TASK: &str = "
+    SELECT 1 FROM memory newer JOIN memory older ON older.scope = newer.scope AND older.task = newer.task
+    WHERE newer.id = ?1 AND older.id = ?2 AND EXISTS (SELECT 1 FROM memory m WHERE m.scope = newer.scope
+        AND m.task = newer.task AND m.task_position > older.task_position AND m.task_position < newer.task_position)";
+
 /// Written again, an edge keeps the time it was first recorded: it was believed since then. What it said until now is kept
 /// as history.
 fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result<(), SqliteError> {
@@ -483,6 +494,16 @@ fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result
         | EdgeKind::Contradicts => (PUT_MEMORY_EDGE, &[KEEP_MEMORY_EDGE, REPLACE_MEMORY_EDGE]),
     };
     let (from, to, kind) = (edge.from.as_bytes(), edge.to.as_bytes(), edge.kind.name());
+    let apart = match edge.kind {
+        EdgeKind::SameSession => Some(APART_IN_SESSION),
+        EdgeKind::SameTask => Some(APART_IN_TASK),
+        _ => None,
+    };
+    if let Some(apart) = apart
+        && transaction.prepare_cached(apart)?.exists(params![from, to])?
+    {
+        return Err(SqliteError::Conflict("last member"));
+    }
     let (scope, weight, at) = (scope_id(transaction, &edge.scope)?, f64::from(edge.weight), at.as_microsecond());
     let recorded_at = edge.recorded_at.as_microsecond();
     let mut put = transaction.prepare_cached(put)?;

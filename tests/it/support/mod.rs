@@ -1,7 +1,9 @@
 //! What the tests share: a clock one can set, ids one can count on, and plain records to start from.
 
 pub mod app;
+pub mod away;
 pub mod clock;
+pub mod house;
 mod records;
 
 pub mod process;
