@@ -179,7 +179,7 @@ pub(super) fn load(place: &Place, spaces: &[SpaceSpec]) -> Result<EdgeShard, Edg
     }
 }
 
-/// Length and CRC-32 of each file of a shard, by its path in it.
+/// Length and CRC-32C of each file of a shard, by its path in it.
 type Sums = BTreeMap<String, (u64, u32)>;
 
 /// Notes what the files of a shard hold that was closed, so that the next start sees whether anything happened to them:
@@ -220,18 +220,18 @@ fn sums(shard: &Path) -> std::io::Result<Sums> {
                 }
                 continue;
             }
-            let (mut file, mut sum, mut bytes) = (File::open(&path)?, crc32fast::Hasher::new(), vec![0; 1 << 18]);
-            let mut length = 0;
+            let (mut file, mut bytes) = (File::open(&path)?, vec![0; 1 << 18]);
+            let (mut length, mut sum) = (0, 0);
             loop {
                 let read = file.read(&mut bytes)?;
                 if read == 0 {
                     break;
                 }
-                sum.update(&bytes[..read]);
+                sum = crc32c::crc32c_append(sum, &bytes[..read]);
                 length += read as u64;
             }
             let name = path.strip_prefix(shard).unwrap_or(&path).to_string_lossy().into_owned();
-            sums.insert(name, (length, sum.finalize()));
+            sums.insert(name, (length, sum));
         }
     }
     Ok(sums)
