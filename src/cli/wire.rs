@@ -15,8 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth,
-    backends::{self, Index, OpenError, OpenIndex},
-    config::Config,
+    backends::{
+        self, Index, OpenError, OpenIndex, Remote,
+        qdrant::{QdrantSettings, Quantization},
+    },
+    config::{self, Config},
     domain::{Caller, Visibility},
     jobs::{self, Backlog, BacklogSettings, Drain, DrainSettings},
     models,
@@ -137,7 +140,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         Models::MustMatch => OpenIndex::Existing,
         Models::Replace => OpenIndex::Replace,
     };
-    let opened = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
+    let opened = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how, &remote(config)).await?;
     let Index { index, volatile, damaged } = opened;
     let drain = Arc::new(Drain::new(
         graph.store.clone(),
@@ -292,6 +295,29 @@ pub(super) fn model_options(config: &Config) -> models::ModelOptions {
         batch: config.models.batch,
         threads: config.models.threads,
         query_cache: config.models.query_cache,
+    }
+}
+
+/// How servers are reached, from the settings.
+pub(super) fn remote(config: &Config) -> Remote {
+    let qdrant = &config.vectors.qdrant;
+    Remote {
+        wait: Duration::from_secs(config.server.wait_secs),
+        qdrant: QdrantSettings {
+            collection: qdrant.collection.clone(),
+            api_key: qdrant.api_key.reveal().map(str::to_owned),
+            timeout: Duration::from_millis(qdrant.timeout_ms),
+            write_timeout: Duration::from_millis(qdrant.write_timeout_ms),
+            m: qdrant.m,
+            ef_construct: qdrant.ef_construct,
+            quantization: match qdrant.quantization {
+                config::Quantization::None => Quantization::None,
+                config::Quantization::Scalar => Quantization::Scalar,
+            },
+            on_disk: qdrant.vectors_on_disk,
+            shards: qdrant.shards,
+            replicas: qdrant.replicas,
+        },
     }
 }
 

@@ -1,5 +1,7 @@
 //! Limits and weights of the read path; `[read]` in `config.default.toml` explains each.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::scoring::{ActivationWeights, FusionWeights, RankWeights};
@@ -20,6 +22,7 @@ pub enum Profile {
 #[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
 pub struct ReadSettings {
     pub deadline_ms: u64,
+    pub at_once: usize,
     pub candidates: usize,
     pub max_limit: usize,
     pub answer_tokens: usize,
@@ -35,9 +38,15 @@ pub struct ReadSettings {
 }
 
 impl ReadSettings {
+    /// Until when an answer must be there, from its beginning.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms)
+    }
+
     /// The key that is wrong, and why.
     pub fn check(&self) -> Result<(), String> {
         for (key, value) in [
+            ("at_once", self.at_once),
             ("candidates", self.candidates),
             ("max_limit", self.max_limit),
             ("answer_tokens", self.answer_tokens),

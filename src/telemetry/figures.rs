@@ -35,6 +35,8 @@ pub const JOURNAL_ENTRIES: &str = "recollect_journal_entries";
 pub const DEAD_LETTERS: &str = "recollect_dead_letters";
 /// Writes that wait for their turn, or have it.
 pub const WRITES_WAITING: &str = "recollect_writes_waiting";
+/// Whether a store is left alone because it does not answer (1) or used (0), by `part`. Of stores that are servers.
+pub const CIRCUIT_OPEN: &str = "recollect_circuit_open";
 
 /// What a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +47,12 @@ enum Kind {
 }
 
 /// Every metric with what it says.
-const TABLE: [(&str, Kind, &str); 12] = [
+const TABLE: [(&str, Kind, &str); 13] = [
     (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
     (
         PART_SECONDS,
         Kind::Seconds,
-        "Seconds of a part of a use case: embed, vector, keyword, concepts, recent, neighbourhood, rank; turn, match, apply, settle",
+        "Seconds of a part of a use case: queue, embed, vector, keyword, concepts, recent, neighbourhood, rank; turn, match, apply, settle",
     ),
     (HTTP_SECONDS, Kind::Seconds, "Seconds of an HTTP request, by route and status"),
     (MCP_CALLS, Kind::Counter, "Calls of MCP tools, by tool and outcome (OK, an error code, or CANCELLED)"),
@@ -62,6 +64,7 @@ const TABLE: [(&str, Kind, &str); 12] = [
     (JOURNAL_ENTRIES, Kind::Gauge, "Writes that wait in the journal for the graph store"),
     (DEAD_LETTERS, Kind::Gauge, "Writes of the journal that were given up and wait for a person"),
     (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
+    (CIRCUIT_OPEN, Kind::Gauge, "Whether a store that is a server is left alone because it does not answer, by part"),
 ];
 
 /// From 1 ms to 10 s, dense around the promised latencies: 25, 80 and 120 ms, and 800 ms of deadline.
@@ -87,6 +90,11 @@ pub fn gauge_stores(memories: usize, edges: usize, concepts: usize, outbox: usiz
 pub fn gauge_journal(waiting: usize, dead: usize) {
     metrics::gauge!(JOURNAL_ENTRIES).set(waiting as f64);
     metrics::gauge!(DEAD_LETTERS).set(dead as f64);
+}
+
+/// Shows whether the store that is `part` of the service is left alone.
+pub fn show_circuit(part: &'static str, open: bool) {
+    metrics::gauge!(CIRCUIT_OPEN, "part" => part).set(if open { 1.0 } else { 0.0 });
 }
 
 /// Counts an error that leaves through a face.

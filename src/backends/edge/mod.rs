@@ -21,9 +21,9 @@ use std::{
 
 use async_trait::async_trait;
 use qdrant_edge::{
-    CountRequest, EdgeShard, NamedQuery, PayloadOps, PointInsertOperations, PointOperations, QueryEnum, Record,
-    ScrollRequest, SearchParams, SearchRequest, SetPayloadOp, UpdateOperation, VectorInternal, VectorOperations,
-    WithPayloadInterface, WithVector,
+    CountRequest, EdgeShard, NamedQuery, Payload as EnginePayload, PayloadOps, PointInsertOperations, PointOperations,
+    QueryEnum, Record, ScrollRequest, SearchParams, SearchRequest, SetPayloadOp, UpdateOperation, VectorInternal,
+    VectorOperations, WithPayloadInterface, WithVector,
 };
 use uuid::Uuid;
 
@@ -32,7 +32,10 @@ use self::{
     files::{Place, guarded},
 };
 use crate::{
-    backends::exact::{check_ops, space_of},
+    backends::{
+        conditions,
+        exact::{check_ops, space_of},
+    },
     domain::{IndexOp, MemoryId, Payload, Point, Visibility},
     ports::{PortError, Rebuild, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
@@ -322,7 +325,7 @@ impl Inner {
                         shard.update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids }))?;
                     }
                     IndexOp::Retire { status, valid_to, retired_at, .. } => {
-                        let payload = mapping::retirement(*status, *valid_to, *retired_at);
+                        let payload = EnginePayload(conditions::retirement(*status, *valid_to, *retired_at));
                         let ids = run
                             .iter()
                             .filter_map(|op| if let IndexOp::Retire { id, .. } = op { Some(*id) } else { None });
@@ -417,7 +420,7 @@ impl Inner {
         let with_payload = Some(WithPayloadInterface::Bool(true));
         let records = self.with_shard(|shard| Ok(shard.retrieve(&ids, with_payload, Some(with_vector))?))?;
         let records = records.into_iter().filter_map(|mut record| {
-            let payload = mapping::payload_back(record.payload.take()?);
+            let payload = conditions::payload(record.payload.take()?.0);
             Some(payload.map(|payload| Some((mapping::memory_id(record.id)?, record, payload))))
         });
         let records: Vec<_> = records.collect::<Result<_, _>>()?;

@@ -1,9 +1,11 @@
-//! What every [`VectorIndex`] promises: one body for each sentence, run on the exact and on the embedded one.
+//! What every [`VectorIndex`] promises: one body for each sentence, run on the exact one, on the embedded one, and on a
+//! Qdrant server (see `support::qdrant`).
 //!
 //! To add an adapter: a module in `suite!` that makes an empty index with [`spaces`].
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, panic::AssertUnwindSafe, path::Path};
 
+use futures::FutureExt;
 use jiff::Timestamp;
 use proptest::{
     collection::vec,
@@ -17,6 +19,7 @@ use recollect::{
     backends::{
         edge::EdgeIndex,
         exact::{ExactIndex, payload_matches},
+        qdrant::QdrantIndex,
     },
     domain::{
         AsOf, Caller, Filter, IndexOp, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Payload, Point,
@@ -25,6 +28,8 @@ use recollect::{
     ports::{PortErrorKind, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 use uuid::Uuid;
+
+use crate::support::qdrant::QdrantHome;
 
 macro_rules! suite {
     ($($body:ident),+ $(,)?) => {
@@ -39,6 +44,12 @@ macro_rules! suite {
             async fn $body() {
                 let dir = tempfile::tempdir().unwrap();
                 super::$body(&super::EdgeIndex::open(dir.path(), &super::spaces()).await.unwrap()).await;
+            })+
+        }
+        mod qdrant {
+            $(#[tokio::test]
+            async fn $body() {
+                super::on_qdrant(async |index| super::$body(index).await).await;
             })+
         }
     };
@@ -68,6 +79,15 @@ suite!(
 
 fn spaces() -> Vec<SpaceSpec> {
     vec![SpaceSpec { name: "one".into(), dimension: 3 }, SpaceSpec { name: "two.window".into(), dimension: 2 }]
+}
+
+/// Runs `body` on an empty index of a Qdrant server, which is removed afterwards, whatever comes.
+async fn on_qdrant(body: impl AsyncFnOnce(&QdrantIndex)) {
+    let home = QdrantHome::new().await;
+    let index = QdrantIndex::open(&home.url, &spaces(), &home.settings).await.unwrap();
+    let done = AssertUnwindSafe(body(&index)).catch_unwind().await;
+    home.remove().await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 async fn nearest_come_first_with_raw_cosines(index: &dyn VectorIndex) {
@@ -379,9 +399,17 @@ fn a_filter_means_the_same_on_payloads_as_on_memories() {
 
 #[tokio::test]
 async fn edge_and_exact_agree_on_random_points_and_filters() {
-    let mut runner = TestRunner::deterministic();
     let dir = tempfile::tempdir().unwrap();
-    let edge = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    agrees_with_exact(&EdgeIndex::open(dir.path(), &spaces()).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn qdrant_and_exact_agree_on_random_points_and_filters() {
+    on_qdrant(async |index| agrees_with_exact(index).await).await;
+}
+
+async fn agrees_with_exact(index: &dyn VectorIndex) {
+    let mut runner = TestRunner::deterministic();
     let exact = ExactIndex::new(&spaces());
     let vector = [-1.0f32..1.0, -1.0f32..1.0, -1.0f32..1.0];
     let drawn = draw(&mut runner, vec((memory(), vector, any::<bool>()), 400));
@@ -398,11 +426,11 @@ async fn edge_and_exact_agree_on_random_points_and_filters() {
     let readers = [all(), Caller::operator("ann").visibility(), Visibility::only(&Scope::Shared("team".into()))];
     let mut found_in_all = 0;
     for half in points.chunks(200) {
-        edge.apply(half).await.unwrap();
+        index.apply(half).await.unwrap();
         exact.apply(half).await.unwrap();
         for filter in draw(&mut runner, vec(filter(), 150)) {
             for reader in &readers {
-                let found = search(&edge, reader, filter.clone(), 1000).await;
+                let found = search(index, reader, filter.clone(), 1000).await;
                 let expected = search(&exact, reader, filter.clone(), 1000).await;
                 let scores: HashMap<MemoryId, f32> = found.iter().map(|it| (it.id, it.score)).collect();
                 assert_eq!(found.len(), expected.len(), "{filter:?} {reader:?}");

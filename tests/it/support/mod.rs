@@ -4,6 +4,8 @@ pub mod app;
 pub mod away;
 pub mod clock;
 pub mod house;
+pub mod proxy;
+pub mod qdrant;
 mod records;
 
 pub mod process;
