@@ -113,7 +113,7 @@ fn a_damaged_or_lost_graph_is_never_taken_for_an_empty_one() {
         ("overwritten", |file| fs::write(file, "not a database, whatever it was").expect("written")),
         ("a page of noise", |file| {
             let file = fs::OpenOptions::new().write(true).open(file).expect("a file");
-            file.write_all_at(&[0x5a; 3000], 4096 + 200).expect("written");
+            file.write_all_at(&[0x5a; 3000], 4096).expect("written");
         }),
         ("emptied", |file| fs::write(file, "").expect("written")),
         ("deleted", |file| fs::remove_file(file).expect("removed")),

@@ -12,7 +12,7 @@ use recollect::{
     domain::EdgeKind,
     error::ErrorCode,
     jobs::Replay,
-    ports::{Browse, GraphStore, Journal},
+    ports::{AuditRow, Browse, GraphStore, PortError},
     read::RecallRequest,
     write::{FeedbackRequest, ForgetRequest, LinkRequest, ObserveRequest, StoreRequest, StoreState, UpdateRequest},
 };
@@ -25,6 +25,10 @@ async fn house() -> (House, Tenant, tempfile::TempDir) {
     let house = House::open(dir.path()).await;
     let tenant = house.tenant().await;
     (house, tenant, dir)
+}
+
+async fn audit_of(house: &House) -> Result<Vec<AuditRow>, PortError> {
+    house.store.audit(None, 100, &everything()).await
 }
 
 fn in_session(content: &str) -> StoreRequest {
@@ -60,18 +64,18 @@ async fn what_is_stored_while_the_graph_is_away_is_written_when_it_is_back() {
     queued.push((reply.id.expect("an id"), reply.operation_id, "the ferry sleeps"));
     assert_eq!(tenant.catch_up().await, 3);
     assert_eq!(tenant.backlog.lengths(), (0, 0));
-    assert_eq!(tenant.store(in_session("the ferry wakes")).await.outcome, "stored");
+    assert_eq!(tenant.store(in_session("the ferry wakes")).await.state, StoreState::Indexed);
     for (id, _, content) in &queued {
         assert_eq!(house.memory(id).await.expect("written under its id").content, *content);
     }
-    let members = house.store.members(EdgeKind::SameSession, "s", 10, &everything()).await.expect("members");
+    let members = GraphStore::members(&*house.store, EdgeKind::SameSession, "s", 10, &everything()).await.expect("members");
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     let order: Vec<&String> = before.id.iter().chain(queued.iter().map(|(id, ..)| id)).collect();
     assert_eq!(members.iter().take(4).collect::<Vec<_>>(), order, "in the order they were taken");
     let edges = house.store.edges_of(queued[0].0.parse().expect("an id"), 10, &everything()).await.expect("edges");
     let kinds: BTreeSet<EdgeKind> = edges.iter().map(|edge| edge.kind).collect();
     assert!(kinds.contains(&EdgeKind::SameSession) && kinds.contains(&EdgeKind::About), "{kinds:?}");
-    let audit = house.store.audit(None, 100, &everything()).await.expect("the audit log");
+    let audit = audit_of(&house).await.expect("the audit log");
     for (_, operation, _) in &queued {
         assert_eq!(audit.iter().filter(|row| row.change.to_string() == *operation).count(), 1);
     }
@@ -167,7 +171,7 @@ async fn a_write_whose_answer_was_lost_is_written_once() {
     let again = tenant.store(request).await;
     assert_eq!((again.id, again.operation_id), (reply.id, reply.operation_id));
     assert_eq!(house.store.counts(&everything()).await.expect("counts").memories, 2);
-    let events = house.store.events(&[event.event_id.parse().expect("an id")], &everything()).await.expect("events");
+    let events = GraphStore::events(&*house.store, &[event.event_id.parse().expect("an id")], &everything()).await.expect("events");
     assert_eq!(events[0].made, [memories[1].id]);
 }
 
@@ -326,7 +330,7 @@ async fn an_outage_under_concurrent_writes_loses_nothing_and_keeps_the_order_of_
     assert_eq!(contents.len(), taken.iter().map(Vec::len).sum::<usize>(), "nothing lost, nothing doubled");
     for (writer, taken) in taken.iter().enumerate() {
         let session = format!("s{writer}");
-        let members = house.store.members(EdgeKind::SameSession, &session, 100_000, &everything()).await.expect("members");
+        let members = GraphStore::members(&*house.store, EdgeKind::SameSession, &session, 100_000, &everything()).await.expect("members");
         let stored: Vec<&String> = members.iter().map(|id| &contents[id]).collect();
         assert_eq!(stored, taken.iter().map(|(content, _)| content).collect::<Vec<_>>());
     }
@@ -396,7 +400,7 @@ async fn ten_thousand_entries_survive_kills_while_they_are_drained() {
         house.memories().await.into_iter().map(|memory| (memory.id.to_string(), memory.content)).collect();
     assert_eq!(stored.len(), ENTRIES);
     assert_eq!(stored, taken);
-    let members = house.store.members(EdgeKind::SameSession, "s", ENTRIES, &everything()).await.expect("members");
+    let members = GraphStore::members(&*house.store, EdgeKind::SameSession, "s", ENTRIES, &everything()).await.expect("members");
     let order: Vec<&String> = members.iter().map(|id| &stored[&id.to_string()]).collect();
     assert_eq!(order, contents.iter().collect::<Vec<_>>(), "in the order they were taken");
     assert!(house.memories().await.iter().all(|memory| memory.access_count == 0), "nothing was written twice");
