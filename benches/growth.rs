@@ -172,6 +172,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         tokens: graph.tokens,
         clock: Arc::new(SystemClock),
         drain,
+        backlog: None,
     };
     let service = Service::new(parts, config.read.clone(), config.write.clone());
     Ok(Opened { service, graph: graph.store, drain: draining, stop })

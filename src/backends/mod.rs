@@ -18,4 +18,4 @@ pub mod sqlite;
 
 pub use circuit::CircuitSettings;
 pub use clock::SystemClock;
-pub use open::{Graph, Index, OpenError, OpenIndex, Remote, open_graph, open_index, remove_index};
+pub use open::{Graph, Index, OpenError, OpenIndex, Remote, open_graph, open_index, open_journal, remove_index};

@@ -18,6 +18,9 @@ use super::{
 };
 use crate::ports::{Browse, GraphStore, Journal, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex};
 
+/// File of the journal in the data folder.
+const JOURNAL: &str = "journal.db";
+
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -49,8 +52,8 @@ pub struct Graph {
     pub browse: Arc<dyn Browse>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
-    /// Changes that wait for the store.
-    pub journal: Arc<dyn Journal>,
+    /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
+    pub journal: Option<Arc<dyn Journal>>,
 }
 
 /// The index behind `vectors.url`.
@@ -83,28 +86,29 @@ pub struct Remote {
     pub qdrant: QdrantSettings,
 }
 
-/// Opens the graph store; `sqlite:PATH` is relative to `dir`. With a server, changes that wait for it are kept in `dir`.
+/// Opens the graph store; `sqlite:PATH` is relative to `dir`.
 pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph, OpenError> {
     if is_neo4j(url) {
         let opened = patiently("graph.url", url, remote.wait, || Neo4jStore::open(url, &remote.neo4j));
         let store = Arc::new(guarded::graph(Arc::new(opened.await?), CircuitSettings::default()));
-        let journal = sqlite(JOURNAL, dir).await?;
+        let journal = Some(open_journal(dir).await?);
         return Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store, journal });
     }
-    if !url.starts_with("sqlite:") {
+    let Some(path) = url.strip_prefix("sqlite:") else {
         let known = "sqlite:PATH, neo4j://HOST:PORT, neo4j+s://HOST:PORT, bolt://HOST:PORT, bolt+s://HOST:PORT";
         return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
-    }
-    let store = sqlite(url, dir).await?;
-    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store.clone(), journal: store })
+    };
+    let opened = SqliteStore::open(dir.join(path)).await;
+    let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
+    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store, journal: None })
 }
 
-/// Where changes wait for a server.
-const JOURNAL: &str = "sqlite:journal.db";
-
-async fn sqlite(url: &str, dir: &Path) -> Result<Arc<SqliteStore>, OpenError> {
-    let opened = SqliteStore::open(dir.join(url.trim_start_matches("sqlite:"))).await;
-    opened.map(Arc::new).map_err(|error| OpenError::Port { url: url.to_owned(), error })
+/// Opens the journal for a graph store that is not in this process: a file in `dir`.
+pub async fn open_journal(dir: &Path) -> Result<Arc<dyn Journal>, OpenError> {
+    match SqliteStore::open(dir.join(JOURNAL)).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(OpenError::Port { url: JOURNAL.to_owned(), error }),
+    }
 }
 
 fn is_neo4j(url: &str) -> bool {

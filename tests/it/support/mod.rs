@@ -2,7 +2,9 @@
 
 pub mod app;
 pub mod bolt;
+pub mod away;
 pub mod clock;
+pub mod house;
 pub mod proxy;
 pub mod qdrant;
 mod records;
