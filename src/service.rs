@@ -3,7 +3,10 @@
 //! To add a use case: a function in its room, a method here, an entry in each face. The method opens the span and counts
 //! the time; both are named after the use case.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +23,8 @@ use crate::{
     input,
     jobs::{self, DoctorReport, Drain, Revector, Uses},
     ports::{
-        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, StoreCounts,
-        StoredToken, TokenStore, VectorIndex,
+        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, PortError,
+        PortErrorKind, StoreCounts, StoredToken, TokenStore, VectorIndex,
     },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
@@ -453,7 +456,7 @@ impl Service {
 
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
-        let (graph, vectors) = tokio::join!(self.parts.graph.ping(), self.parts.index.count());
+        let (graph, vectors) = tokio::join!(soon(self.parts.graph.ping()), soon(self.parts.index.count()));
         vec![
             Readiness { part: "graph", ready: graph.is_ok() },
             Readiness { part: "vectors", ready: vectors.is_ok() },
@@ -490,13 +493,20 @@ impl Revector for Service {
     async fn vectors_of(
         &self,
         memories: &[crate::domain::Memory],
-    ) -> Result<Vec<Vec<crate::domain::NamedVector>>, crate::ports::PortError> {
+    ) -> Result<Vec<Vec<crate::domain::NamedVector>>, PortError> {
         write::embed_again(&self.write, memories).await
     }
 
-    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), crate::ports::PortError> {
+    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), PortError> {
         write::note_spaces(&self.write, spaces).await
     }
+}
+
+/// The answer of a part, if it comes soon: whoever asks whether it answers does not wait for one that is silent.
+async fn soon<T>(answer: impl Future<Output = Result<T, PortError>>) -> Result<T, PortError> {
+    const WITHIN: Duration = Duration::from_secs(3);
+    let silent = |_| PortError::new(PortErrorKind::Timeout, "service", "ready", "no answer");
+    tokio::time::timeout(WITHIN, answer).await.map_err(silent)?
 }
 
 fn refused(error: auth::TokenError) -> Error {

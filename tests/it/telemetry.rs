@@ -37,7 +37,7 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
     let graphql = reqwest::Client::new().post(format!("{}/graphql", served.url)).bearer_auth(&served.token);
     graphql.json(&json!({"query": "{ nothing }"})).send().await.expect("an answer");
     let page = served.page("/metrics").await;
-    // Of stores that are servers, which this service has none of; `outage` moves it.
+    // Of stores that are servers, which this service has none of; `index_outage` moves it.
     let table: BTreeSet<String> = metric_names().filter(|name| *name != CIRCUIT_OPEN).map(str::to_owned).collect();
     assert_eq!(sampled(&page), table, "{page}");
     for name in &table {

@@ -91,21 +91,24 @@ impl Home {
 
     /// Starts `recollect serve` and waits until it says where.
     pub fn serve(&self, args: &[&str]) -> Served {
-        self.served(self.start(args))
+        self.served(self.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat()))
     }
 
-    /// Starts `recollect serve`.
-    pub fn start(&self, args: &[&str]) -> Child {
+    /// [`Self::serve`], started by a line of the shell that gets the command as its arguments.
+    pub fn serve_under(&self, line: &str) -> Served {
+        let command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).arg(command.get_program()).args(command.get_args()).env_remove("RECOLLECT_TOKEN");
+        self.served(shell)
+    }
+
+    fn served(&self, mut command: Command) -> Served {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path().join("stderr.log"));
-        self.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(log.expect("a log"))
             .spawn()
-            .expect("the binary starts")
-    }
-
-    /// Waits until a started service says where it serves.
-    pub fn served(&self, mut child: Child) -> Served {
+            .expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let first = lines.next().expect("a first line").expect("text");
         let url = first.split_whitespace().last().expect("the address").trim_end_matches('/').to_owned();
@@ -137,6 +140,12 @@ impl Served {
 
     /// Calls a tool: what it answers, or `None` if the service did not answer.
     pub async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
+        let answer = self.try_call(tool, arguments).await?;
+        Some(answer.unwrap_or_else(|refused| panic!("{tool}: {refused}")))
+    }
+
+    /// Calls a tool: what it answers or says against it, or `None` if the service did not answer.
+    pub async fn try_call(&self, tool: &str, arguments: Value) -> Option<Result<Value, String>> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
         let answer = self
             .client
@@ -150,8 +159,11 @@ impl Served {
             .ok()?;
         let answer: Value = answer.json().await.ok()?;
         let result = answer["result"].clone();
-        assert!(result["isError"] != true && result.is_object(), "{tool}: {answer}");
-        Some(result["structuredContent"].clone())
+        assert!(result.is_object(), "{tool}: {answer}");
+        if result["isError"] == true {
+            return Some(Err(result["content"][0]["text"].as_str().expect("a text").to_owned()));
+        }
+        Some(Ok(result["structuredContent"].clone()))
     }
 
     /// Its process id.
@@ -159,11 +171,10 @@ impl Served {
         self.child.id()
     }
 
-    /// Asks the process to stop, and waits for it.
-    pub fn stop(mut self) -> std::process::ExitStatus {
-        let asked = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
-        assert!(asked.expect("kill runs").success());
-        self.child.wait().expect("ended")
+    /// Asks it to stop and waits until it has.
+    pub fn stop(mut self) {
+        assert!(Command::new("kill").arg(self.pid().to_string()).status().expect("kill runs").success());
+        assert!(self.child.wait().expect("ended").success());
     }
 
     /// Kills the process as a power cut would.

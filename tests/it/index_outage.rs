@@ -1,7 +1,11 @@
 //! A vector index that is a server, and that goes away: what is said meanwhile, what it costs, and what is there when it is
 //! back. The server is our own (`support::qdrant`), the network before it `support::proxy`.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use recollect::{
     backends::{Remote, qdrant::QdrantIndex},
@@ -18,7 +22,7 @@ use crate::support::{
     app::App,
     process::Home,
     proxy::{Mode, Proxy},
-    qdrant::{QdrantServer, patient},
+    qdrant::{Certificate, Nature, QdrantServer, patient},
 };
 
 /// For what must come in the end, however busy the machine is.
@@ -230,16 +234,18 @@ async fn a_start_waits_for_the_index_says_so_and_gives_up_with_a_line() {
     assert!(last.contains(&format!("open http://{}: qdrant failed to open", proxy.address)), "{said}");
     assert!(!said.contains("sesame"), "{said}");
 
-    let home = home(&proxy, 60);
-    let starting = home.start(&[]);
-    until("it says that it waits", async || home.log().contains("waiting for")).await;
-    proxy.set(Mode::Pass);
-    let (home, served) = tokio::task::spawn_blocking(move || {
-        let served = home.served(starting);
-        (home, served)
+    let home = Arc::new(home(&proxy, 60));
+    let starting = tokio::task::spawn_blocking({
+        let home = home.clone();
+        move || home.serve(&[])
+    });
+    let log = home.path().join("stderr.log");
+    until("it says that it waits", async || {
+        std::fs::read_to_string(&log).is_ok_and(|said| said.contains("waiting for"))
     })
-    .await
-    .expect("it serves");
+    .await;
+    proxy.set(Mode::Pass);
+    let served = starting.await.expect("it serves");
     served.call("memory_store", json!({"content": "the heron is back"})).await.expect("stored");
     assert!(!home.log().contains("sesame"));
 }
@@ -277,8 +283,7 @@ async fn readiness_and_metrics_show_the_outage_and_a_stop_waits_for_nobody() {
     proxy.set(Mode::Hang);
     let stored = served.call("memory_store", json!({"content": "the heron left again"})).await.expect("stored");
     assert_eq!(stored["state"], "pending_index");
-    let stopped = tokio::task::spawn_blocking(move || served.stop()).await.expect("it ended");
-    assert!(stopped.success(), "{stopped:?}: {}", home.log());
+    tokio::task::spawn_blocking(move || served.stop()).await.expect("it ended well");
     proxy.set(Mode::Pass);
     let (home, served) = start(home).await;
     let dimension = dimension(&server);
@@ -286,6 +291,41 @@ async fn readiness_and_metrics_show_the_outage_and_a_stop_waits_for_nobody() {
     let index = QdrantIndex::open(&server.url(), &spaces, &patient(None)).await.expect("opened");
     assert_eq!(index.count().await.expect("counted"), 2, "what waited is there after the start");
     drop((home, served));
+}
+
+#[tokio::test]
+async fn an_encrypted_connection_is_made_to_servers_whose_authority_is_known_alone() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let Some(certificate) = Certificate::new(dir.path()) else { return };
+    let authority = certificate.authority.clone();
+    let nature = Nature { tls: Some(certificate), api_key: Some(KEY), ..Nature::default() };
+    let server = QdrantServer::start_as(nature).await;
+    let home = Home::new();
+    home.configure(&format!(
+        "[vectors]\nurl = \"https://localhost:{}\"\n[server]\nwait_secs = 1\n",
+        server.address.port()
+    ));
+    // It looks like a number and is none.
+    const KEY: &str = "00170";
+    let store = |authority: &Path| {
+        let mut command = home.command(&["store", "the heron is back", "--json"]);
+        command.env("SSL_CERT_FILE", authority).env("RECOLLECT_VECTORS__QDRANT__API_KEY", KEY);
+        tokio::task::spawn_blocking(move || command.output().expect("the binary runs"))
+    };
+    let stored = store(&authority).await.expect("it ended");
+    assert!(stored.status.success(), "{stored:?}");
+    let reply: Value = serde_json::from_slice(&stored.stdout).expect("JSON");
+    assert_eq!((reply["outcome"].as_str(), reply["state"].as_str()), (Some("stored"), Some("indexed")));
+    let refused = store(&dir.path().join("names")).await.expect("it ended");
+    let said = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
+    assert!(refused.status.code() == Some(1) && said.contains("qdrant failed to open"), "{said}");
+    assert!(!said.contains(KEY), "{said}");
+    let mut command = home.command(&["config"]);
+    command.env("RECOLLECT_VECTORS__QDRANT__API_KEY", KEY);
+    let settings =
+        tokio::task::spawn_blocking(move || command.output().expect("the binary runs")).await.expect("it ended");
+    let settings = String::from_utf8_lossy(&settings.stdout).into_owned();
+    assert!(settings.contains("api_key = \"***\"") && !settings.contains(KEY), "{settings}");
 }
 
 /// Of the space that the service made on the server.
