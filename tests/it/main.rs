@@ -21,7 +21,6 @@ mod jobs;
 mod limits;
 mod look_back;
 mod models;
-mod outage;
 mod parity;
 mod recall;
 mod support;

@@ -455,7 +455,8 @@ impl State {
     fn count(&self, asked: CountPoints) -> Result<CountResponse, Status> {
         let collection = self.collection(&asked.collection_name)?;
         let filter = asked.filter.map(filter).transpose()?;
-        let count = collection.shard.count(CountRequest { filter, exact: asked.exact.unwrap_or(true) }).map_err(refused)?;
+        let count =
+            collection.shard.count(CountRequest { filter, exact: asked.exact.unwrap_or(true) }).map_err(refused)?;
         Ok(CountResponse { result: Some(CountResult { count: count as u64 }), ..CountResponse::default() })
     }
 }
