@@ -21,6 +21,7 @@ mod jobs;
 mod limits;
 mod look_back;
 mod models;
+mod outage;
 mod parity;
 mod recall;
 mod support;
