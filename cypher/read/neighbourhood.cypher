@@ -4,14 +4,14 @@
 // ones are those and the new ones, and reading ends with the last of them. The four hops are alike; the first alone has
 // turns and reports concepts that lead nowhere.
 // Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
-//   memories; about, mentions BOOLEAN, whether to go over shared concepts; out, back BOOLEAN, ways along relationships;
-//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
-//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $reader MAP (see README); $filter MAP (see
-//   README)
+//   memories; roles LIST<STRING> of those to concepts; all LIST<STRING>, both; about, mentions BOOLEAN, whether a role
+//   is among them; out, back BOOLEAN, ways along relationships; turns INTEGER of a session on either side of a seed, 0
+//   for none; max_uses INTEGER, more make a concept a hub}; $room INTEGER, one more than the memories wanted; $fan_out
+//   INTEGER; $reader MAP (see README); $filter MAP (see README)
 // Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
-//   many of them lie before each hop (0..3); edges LIST of [source, target, kind, weight, reason, visibility,
-//   recorded_at]; concepts LIST of [id, key, label, origin, LIST of [memory, kind, weight, reason, visibility,
-//   recorded_at]]; uses LIST of [concept, uses, about, hop that met it]; total INTEGER; truncated BOOLEAN
+//   many of them lie before each hop; edges LIST of [id of the memory or concept reached, LIST of [place in nodes,
+//   kind, weight, reason, visibility, recorded_at]]; concepts LIST of [id, key, label, origin, uses, about], those of
+//   the seeds and those that lead on; total INTEGER; truncated BOOLEAN
 // Index: constraints memory_id, scope_count_key; indexes memory_session_key, concept_use_concept
 CALL () {
   UNWIND range(0, size($ask.seeds) - 1) AS place
@@ -21,14 +21,16 @@ CALL () {
     AND ($filter.world IS NULL
       OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
         AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-    AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-    AND ($filter.types IS NULL OR m.type IN $filter.types)
-    AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-    AND ($filter.session IS NULL OR m.session = $filter.session)
-    AND ($filter.task IS NULL OR m.task = $filter.task)
-    AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-    AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-    AND ($filter.language IS NULL OR m.language = $filter.language)
+    AND CASE WHEN $filter.narrow THEN
+      ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+      AND ($filter.types IS NULL OR m.type IN $filter.types)
+      AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+      AND ($filter.session IS NULL OR m.session = $filter.session)
+      AND ($filter.task IS NULL OR m.task = $filter.task)
+      AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+      AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+      AND ($filter.language IS NULL OR m.language = $filter.language)
+    ELSE true END
     AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
   WITH m, min(place) AS place
   ORDER BY place
@@ -43,7 +45,7 @@ CALL (nodes, met, first) {
   CALL (frontier, met) {
       UNWIND frontier AS f
       MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+      WHERE type(edge) IN $ask.roles
         AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       WITH DISTINCT c
       WHERE NOT c IN met
@@ -102,7 +104,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           RETURN m
           ORDER BY type(edge), edge.memory DESC
@@ -113,14 +115,16 @@ CALL (nodes, met, first) {
           AND ($filter.world IS NULL
             OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
               AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR m.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR m.session = $filter.session)
-          AND ($filter.task IS NULL OR m.task = $filter.task)
-          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR m.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR m.session = $filter.session)
+            AND ($filter.task IS NULL OR m.task = $filter.task)
+            AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR m.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -143,7 +147,7 @@ CALL (nodes, met, first) {
   CALL (frontier, met) {
       UNWIND frontier AS f
       MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+      WHERE type(edge) IN $ask.roles
         AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       WITH DISTINCT c
       WHERE NOT c IN met
@@ -183,7 +187,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           RETURN m
           ORDER BY type(edge), edge.memory DESC
@@ -194,14 +198,16 @@ CALL (nodes, met, first) {
           AND ($filter.world IS NULL
             OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
               AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR m.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR m.session = $filter.session)
-          AND ($filter.task IS NULL OR m.task = $filter.task)
-          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR m.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR m.session = $filter.session)
+            AND ($filter.task IS NULL OR m.task = $filter.task)
+            AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR m.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -224,7 +230,7 @@ CALL (nodes, met, first) {
   CALL (frontier, met) {
       UNWIND frontier AS f
       MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+      WHERE type(edge) IN $ask.roles
         AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       WITH DISTINCT c
       WHERE NOT c IN met
@@ -264,7 +270,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           RETURN m
           ORDER BY type(edge), edge.memory DESC
@@ -275,14 +281,16 @@ CALL (nodes, met, first) {
           AND ($filter.world IS NULL
             OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
               AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR m.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR m.session = $filter.session)
-          AND ($filter.task IS NULL OR m.task = $filter.task)
-          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR m.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR m.session = $filter.session)
+            AND ($filter.task IS NULL OR m.task = $filter.task)
+            AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR m.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -305,7 +313,7 @@ CALL (nodes, met, first) {
   CALL (frontier, met) {
       UNWIND frontier AS f
       MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+      WHERE type(edge) IN $ask.roles
         AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       WITH DISTINCT c
       WHERE NOT c IN met
@@ -345,7 +353,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           RETURN m
           ORDER BY type(edge), edge.memory DESC
@@ -356,14 +364,16 @@ CALL (nodes, met, first) {
           AND ($filter.world IS NULL
             OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
               AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR m.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR m.session = $filter.session)
-          AND ($filter.task IS NULL OR m.task = $filter.task)
-          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR m.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR m.session = $filter.session)
+            AND ($filter.task IS NULL OR m.task = $filter.task)
+            AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR m.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -381,31 +391,28 @@ WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + 
 WITH nodes, first, ends, named, [n IN named | n.concept] AS met
 // What lies between the memories.
 WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
-CALL (nodes) {
-  UNWIND nodes AS a
-  MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(b)
-  WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys) AND b IN nodes
-  RETURN collect([a.id, b.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS edges
-}
 CALL (nodes, met) {
-  UNWIND nodes AS a
-  MATCH (a)-[edge:ABOUT|MENTIONS]->(c)
-  WHERE c IN met
-  WITH a, edge, c
-  WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
-    AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
-  WITH c, collect([a.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS edges
-  RETURN collect([c.id, c.key, c.label, c.origin, edges]) AS concepts
+  UNWIND range(0, size(nodes) - 1) AS place
+  WITH place, nodes[place] AS a, nodes, met
+  MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS|ABOUT|MENTIONS]->(end)
+  WHERE end IN nodes OR end IN met
+  WITH place, edge, end
+  WHERE type(edge) IN $ask.all AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+  WITH end, collect([place, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS edges
+  RETURN collect([end.id, edges]) AS edges, collect(CASE WHEN size(edges) > 1 THEN end END) AS shared
 }
 CALL (nodes) {
-  UNWIND $reader.keys AS key
-  MATCH (count:ScopeCount {key: key})
-  RETURN count.memories AS memories
-  UNION ALL
-  MATCH (count:ScopeCount)
-  WHERE $reader.keys IS NULL AND count.key > ''
-  RETURN count.memories AS memories
+  CALL () {
+    UNWIND $reader.keys AS key
+    MATCH (count:ScopeCount {key: key})
+    RETURN count.memories AS memories
+    UNION ALL
+    MATCH (count:ScopeCount)
+    WHERE $reader.keys IS NULL AND count.key > ''
+    RETURN count.memories AS memories
+  }
+  RETURN coalesce(sum(memories), 0) AS total
 }
-WITH nodes, ends, named, edges, concepts, truncated, coalesce(sum(memories), 0) AS total
-RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges, concepts,
-  [n IN named | [n.concept.id, n.uses, n.about, n.hop]] AS uses, total, truncated
+RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges,
+  [n IN named WHERE n.hop = 1 OR n.concept IN shared |
+    [n.concept.id, n.concept.key, n.concept.label, n.concept.origin, n.uses, n.about]] AS concepts, total, truncated

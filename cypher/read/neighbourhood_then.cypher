@@ -1,14 +1,14 @@
 // The part of the graph around some memories as it was at a moment: memories in the state each was in, relationships
 // and counts of then. As neighbourhood.cypher otherwise.
 // Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
-//   memories; about, mentions BOOLEAN, whether to go over shared concepts; out, back BOOLEAN, ways along relationships;
-//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
-//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $reader MAP (see README); $filter MAP (see
-//   README); $known INTEGER, the moment
+//   memories; roles LIST<STRING> of those to concepts; all LIST<STRING>, both; about, mentions BOOLEAN, whether a role
+//   is among them; out, back BOOLEAN, ways along relationships; turns INTEGER of a session on either side of a seed, 0
+//   for none; max_uses INTEGER, more make a concept a hub}; $room INTEGER, one more than the memories wanted; $fan_out
+//   INTEGER; $reader MAP (see README); $filter MAP (see README); $known INTEGER, the moment
 // Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
-//   many of them lie before each hop (0..3); edges LIST of [source, target, kind, weight, reason, visibility,
-//   recorded_at]; concepts LIST of [id, key, label, origin, LIST of [memory, kind, weight, reason, visibility,
-//   recorded_at]]; uses LIST of [concept, uses, about, hop that met it]; total INTEGER; truncated BOOLEAN
+//   many of them lie before each hop; edges LIST of [id of the memory or concept reached, LIST of [place in nodes,
+//   kind, weight, reason, visibility, recorded_at]]; concepts LIST of [id, key, label, origin, uses, about], those of
+//   the seeds and those that lead on; total INTEGER; truncated BOOLEAN
 // Index: constraints memory_id, concept_id, scope_count_key; indexes memory_session_key, memory_state_memory,
 //   edge_state_source, edge_state_target, mention_state_memory, mention_state_concept, memory_scope_occurred
 CALL () {
@@ -37,14 +37,16 @@ CALL () {
         AND (state.valid_to IS NULL OR $filter.world < state.valid_to
           OR (state.status IN ['superseded', 'archived']
         AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-    AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-    AND ($filter.types IS NULL OR state.type IN $filter.types)
-    AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-    AND ($filter.session IS NULL OR state.session = $filter.session)
-    AND ($filter.task IS NULL OR state.task = $filter.task)
-    AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-    AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-    AND ($filter.language IS NULL OR state.language = $filter.language)
+    AND CASE WHEN $filter.narrow THEN
+      ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+      AND ($filter.types IS NULL OR state.type IN $filter.types)
+      AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+      AND ($filter.session IS NULL OR state.session = $filter.session)
+      AND ($filter.task IS NULL OR state.task = $filter.task)
+      AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+      AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+      AND ($filter.language IS NULL OR state.language = $filter.language)
+    ELSE true END
     AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
   WITH m, min(place) AS place
   ORDER BY place
@@ -60,15 +62,14 @@ CALL (nodes, met, first) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        WHERE type(edge) IN $ask.roles
           AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
             AND coalesce(edge.since, edge.recorded_at) <= $known
         RETURN c
         UNION ALL
         MATCH (state:MentionState)
         USING INDEX state:MentionState(memory)
-        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
-          AND state.kind = 'MENTIONS'))
+        WHERE state.memory = f.id AND state.kind IN $ask.roles
           AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         MATCH (c:Concept {id: state.concept})
@@ -163,7 +164,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           AND coalesce(edge.since, edge.recorded_at) <= $known
           RETURN m
@@ -174,7 +175,7 @@ CALL (nodes, met, first) {
           MATCH (state:MentionState)
           USING INDEX state:MentionState(concept)
           WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
-            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND state.kind IN $ask.roles AND (source.mentions OR state.kind = 'ABOUT')
             AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
           MATCH (m:Memory {id: state.memory})
           USING INDEX m:Memory(id)
@@ -204,14 +205,16 @@ CALL (nodes, met, first) {
               AND (state.valid_to IS NULL OR $filter.world < state.valid_to
                 OR (state.status IN ['superseded', 'archived']
               AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR state.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR state.session = $filter.session)
-          AND ($filter.task IS NULL OR state.task = $filter.task)
-          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR state.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR state.session = $filter.session)
+            AND ($filter.task IS NULL OR state.task = $filter.task)
+            AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR state.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -235,15 +238,14 @@ CALL (nodes, met, first) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        WHERE type(edge) IN $ask.roles
           AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
             AND coalesce(edge.since, edge.recorded_at) <= $known
         RETURN c
         UNION ALL
         MATCH (state:MentionState)
         USING INDEX state:MentionState(memory)
-        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
-          AND state.kind = 'MENTIONS'))
+        WHERE state.memory = f.id AND state.kind IN $ask.roles
           AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         MATCH (c:Concept {id: state.concept})
@@ -319,7 +321,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           AND coalesce(edge.since, edge.recorded_at) <= $known
           RETURN m
@@ -330,7 +332,7 @@ CALL (nodes, met, first) {
           MATCH (state:MentionState)
           USING INDEX state:MentionState(concept)
           WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
-            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND state.kind IN $ask.roles AND (source.mentions OR state.kind = 'ABOUT')
             AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
           MATCH (m:Memory {id: state.memory})
           USING INDEX m:Memory(id)
@@ -360,14 +362,16 @@ CALL (nodes, met, first) {
               AND (state.valid_to IS NULL OR $filter.world < state.valid_to
                 OR (state.status IN ['superseded', 'archived']
               AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR state.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR state.session = $filter.session)
-          AND ($filter.task IS NULL OR state.task = $filter.task)
-          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR state.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR state.session = $filter.session)
+            AND ($filter.task IS NULL OR state.task = $filter.task)
+            AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR state.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -391,15 +395,14 @@ CALL (nodes, met, first) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        WHERE type(edge) IN $ask.roles
           AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
             AND coalesce(edge.since, edge.recorded_at) <= $known
         RETURN c
         UNION ALL
         MATCH (state:MentionState)
         USING INDEX state:MentionState(memory)
-        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
-          AND state.kind = 'MENTIONS'))
+        WHERE state.memory = f.id AND state.kind IN $ask.roles
           AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         MATCH (c:Concept {id: state.concept})
@@ -475,7 +478,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           AND coalesce(edge.since, edge.recorded_at) <= $known
           RETURN m
@@ -486,7 +489,7 @@ CALL (nodes, met, first) {
           MATCH (state:MentionState)
           USING INDEX state:MentionState(concept)
           WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
-            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND state.kind IN $ask.roles AND (source.mentions OR state.kind = 'ABOUT')
             AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
           MATCH (m:Memory {id: state.memory})
           USING INDEX m:Memory(id)
@@ -516,14 +519,16 @@ CALL (nodes, met, first) {
               AND (state.valid_to IS NULL OR $filter.world < state.valid_to
                 OR (state.status IN ['superseded', 'archived']
               AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR state.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR state.session = $filter.session)
-          AND ($filter.task IS NULL OR state.task = $filter.task)
-          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR state.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR state.session = $filter.session)
+            AND ($filter.task IS NULL OR state.task = $filter.task)
+            AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR state.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -547,15 +552,14 @@ CALL (nodes, met, first) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
-        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        WHERE type(edge) IN $ask.roles
           AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
             AND coalesce(edge.since, edge.recorded_at) <= $known
         RETURN c
         UNION ALL
         MATCH (state:MentionState)
         USING INDEX state:MentionState(memory)
-        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
-          AND state.kind = 'MENTIONS'))
+        WHERE state.memory = f.id AND state.kind IN $ask.roles
           AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         MATCH (c:Concept {id: state.concept})
@@ -631,7 +635,7 @@ CALL (nodes, met, first) {
           WITH source.node AS c, source
           WHERE source.way = 'concept'
           MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
-          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+          WHERE type(edge) IN $ask.roles AND (source.mentions OR type(edge) = 'ABOUT')
             AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
           AND coalesce(edge.since, edge.recorded_at) <= $known
           RETURN m
@@ -642,7 +646,7 @@ CALL (nodes, met, first) {
           MATCH (state:MentionState)
           USING INDEX state:MentionState(concept)
           WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
-            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND state.kind IN $ask.roles AND (source.mentions OR state.kind = 'ABOUT')
             AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
           MATCH (m:Memory {id: state.memory})
           USING INDEX m:Memory(id)
@@ -672,14 +676,16 @@ CALL (nodes, met, first) {
               AND (state.valid_to IS NULL OR $filter.world < state.valid_to
                 OR (state.status IN ['superseded', 'archived']
               AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-          AND ($filter.types IS NULL OR state.type IN $filter.types)
-          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-          AND ($filter.session IS NULL OR state.session = $filter.session)
-          AND ($filter.task IS NULL OR state.task = $filter.task)
-          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND CASE WHEN $filter.narrow THEN
+            ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+            AND ($filter.types IS NULL OR state.type IN $filter.types)
+            AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+            AND ($filter.session IS NULL OR state.session = $filter.session)
+            AND ($filter.task IS NULL OR state.task = $filter.task)
+            AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+            AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+            AND ($filter.language IS NULL OR state.language = $filter.language)
+          ELSE true END
           AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
         RETURN m
         LIMIT $fan_out
@@ -697,43 +703,33 @@ WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + 
 WITH nodes, first, ends, named, [n IN named | n.concept] AS met
 // What lies between the memories.
 WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
-CALL (nodes) {
-  UNWIND nodes AS a
-  CALL (a) {
-    MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(b)
-    WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+CALL (nodes, met) {
+  UNWIND range(0, size(nodes) - 1) AS place
+  WITH place, nodes[place] AS a, nodes, met
+  CALL (a, place) {
+    MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS|ABOUT|MENTIONS]->(end)
+    WHERE type(edge) IN $ask.all AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       AND coalesce(edge.since, edge.recorded_at) <= $known
-    RETURN [a.id, b.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
+    RETURN end, [place, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
     UNION ALL
     MATCH (state:EdgeState)
     USING INDEX state:EdgeState(source)
-    WHERE state.source = a.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
-      OR state.visibility IN $reader.keys)
+    WHERE state.source = a.id AND state.kind IN $ask.all AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
       AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
-    RETURN [a.id, state.target, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
-  }
-  RETURN collect(edge) AS edges
-}
-CALL (nodes, met) {
-  UNWIND nodes AS a
-  CALL (a) {
-    MATCH (a)-[edge:ABOUT|MENTIONS]->(c)
-    WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
-      AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys) AND coalesce(edge.since, edge.recorded_at) <= $known
-    RETURN c, [a.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
+    MATCH (end:Memory {id: state.target})
+    RETURN end, [place, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
     UNION ALL
     MATCH (state:MentionState)
     USING INDEX state:MentionState(memory)
-    WHERE state.memory = a.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions AND state.kind = 'MENTIONS'))
-      AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+    WHERE state.memory = a.id AND state.kind IN $ask.all AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
       AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
-    MATCH (c:Concept {id: state.concept})
-    RETURN c, [a.id, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
+    MATCH (end:Concept {id: state.concept})
+    RETURN end, [place, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
   }
-  WITH c, edge
-  WHERE c IN met
-  WITH c, collect(edge) AS edges
-  RETURN collect([c.id, c.key, c.label, c.origin, edges]) AS concepts
+  WITH end, edge
+  WHERE end IN nodes OR end IN met
+  WITH end, collect(edge) AS edges
+  RETURN collect([end.id, edges]) AS edges, collect(CASE WHEN size(edges) > 1 THEN end END) AS shared
 }
 CALL (nodes) {
   CALL () {
@@ -754,5 +750,6 @@ CALL (nodes) {
     })
   RETURN count(m) AS total
 }
-RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges, concepts,
-  [n IN named | [n.concept.id, n.uses, n.about, n.hop]] AS uses, total, truncated
+RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges,
+  [n IN named WHERE n.hop = 1 OR n.concept IN shared |
+    [n.concept.id, n.concept.key, n.concept.label, n.concept.origin, n.uses, n.about]] AS concepts, total, truncated

@@ -20,14 +20,16 @@ CALL (scope) {
     AND ($filter.world IS NULL
       OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
         AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
-    AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-    AND ($filter.types IS NULL OR m.type IN $filter.types)
-    AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-    AND ($filter.session IS NULL OR m.session = $filter.session)
-    AND ($filter.task IS NULL OR m.task = $filter.task)
-    AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-    AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-    AND ($filter.language IS NULL OR m.language = $filter.language)
+    AND CASE WHEN $filter.narrow THEN
+      ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+      AND ($filter.types IS NULL OR m.type IN $filter.types)
+      AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+      AND ($filter.session IS NULL OR m.session = $filter.session)
+      AND ($filter.task IS NULL OR m.task = $filter.task)
+      AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+      AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+      AND ($filter.language IS NULL OR m.language = $filter.language)
+    ELSE true END
     AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
   RETURN m.id AS id, m.occurred_at AS at
   ORDER BY m.visibility DESC, m.occurred_at DESC, m.id DESC

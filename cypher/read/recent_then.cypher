@@ -26,14 +26,16 @@ CALL () {
           AND (m.valid_to IS NULL OR $filter.world < m.valid_to
             OR (m.status IN ['superseded', 'archived']
           AND (m.retired_at IS NULL OR $known < m.retired_at)))))
-      AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
-      AND ($filter.types IS NULL OR m.type IN $filter.types)
-      AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
-      AND ($filter.session IS NULL OR m.session = $filter.session)
-      AND ($filter.task IS NULL OR m.task = $filter.task)
-      AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
-      AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
-      AND ($filter.language IS NULL OR m.language = $filter.language)
+      AND CASE WHEN $filter.narrow THEN
+        ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+        AND ($filter.types IS NULL OR m.type IN $filter.types)
+        AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+        AND ($filter.session IS NULL OR m.session = $filter.session)
+        AND ($filter.task IS NULL OR m.task = $filter.task)
+        AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+        AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+        AND ($filter.language IS NULL OR m.language = $filter.language)
+      ELSE true END
       AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
     RETURN m.id AS id, m.occurred_at AS at
     ORDER BY m.visibility DESC, m.occurred_at DESC, m.id DESC
@@ -54,14 +56,16 @@ CALL () {
         AND (state.valid_to IS NULL OR $filter.world < state.valid_to
           OR (state.status IN ['superseded', 'archived']
         AND (state.retired_at IS NULL OR $known < state.retired_at)))))
-    AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
-    AND ($filter.types IS NULL OR state.type IN $filter.types)
-    AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
-    AND ($filter.session IS NULL OR state.session = $filter.session)
-    AND ($filter.task IS NULL OR state.task = $filter.task)
-    AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
-    AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
-    AND ($filter.language IS NULL OR state.language = $filter.language)
+    AND CASE WHEN $filter.narrow THEN
+      ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+      AND ($filter.types IS NULL OR state.type IN $filter.types)
+      AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+      AND ($filter.session IS NULL OR state.session = $filter.session)
+      AND ($filter.task IS NULL OR state.task = $filter.task)
+      AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+      AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+      AND ($filter.language IS NULL OR state.language = $filter.language)
+    ELSE true END
     AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
   MATCH (m:Memory {id: state.memory})
   USING INDEX m:Memory(id)

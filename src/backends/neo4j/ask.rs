@@ -29,7 +29,15 @@ pub(super) fn ask_for(statement: &Statement, visibility: &Visibility, name: &'st
 
 /// The parameter `filter`; the moment looked back to is one of its own.
 pub(super) fn filter(filter: &Filter) -> BoltType {
+    // Most questions ask none of these, and a condition that asks nothing still costs for each record.
+    let narrow = !(filter.kinds.is_empty() && filter.types.is_empty() && filter.tags.is_empty())
+        || filter.session_id.is_some()
+        || filter.task_id.is_some()
+        || filter.since.is_some()
+        || filter.until.is_some()
+        || filter.language.is_some();
     map([
+        ("narrow", narrow.into()),
         ("superseded", (filter.include_superseded || filter.as_of.world.is_some()).into()),
         ("world", optional_time(filter.as_of.world)),
         ("kinds", alternatives(filter.kinds.iter().map(|kind| kind.name()))),

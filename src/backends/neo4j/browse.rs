@@ -81,9 +81,7 @@ impl Browse for Neo4jStore {
         let (at, after) = place(after.map(|(at, id)| (at, id.0)), (i64::MIN, ""));
         let query = match group {
             None => ask_some(&EVENTS, visibility, limit),
-            Some(Group::Session(name)) => {
-                ask_some(&EVENTS_OF_SESSION, visibility, limit).param("name", name.as_str())
-            }
+            Some(Group::Session(name)) => ask_some(&EVENTS_OF_SESSION, visibility, limit).param("name", name.as_str()),
             Some(Group::Task(name)) => ask_some(&EVENTS_OF_TASK, visibility, limit).param("name", name.as_str()),
         };
         let query = query.param("at", at).param("after", after);
@@ -103,7 +101,11 @@ impl Browse for Neo4jStore {
         named_operation("find_concepts", async { ConceptRow::read_all(self.connection.read(query).await?) }).await
     }
 
-    async fn concepts_by_id(&self, ids_asked: &[ConceptId], visibility: &Visibility) -> Result<Vec<ConceptUse>, PortError> {
+    async fn concepts_by_id(
+        &self,
+        ids_asked: &[ConceptId],
+        visibility: &Visibility,
+    ) -> Result<Vec<ConceptUse>, PortError> {
         let query = ask_for(&CONCEPTS_BY_ID, visibility, "ids", ids(ids_asked.iter().map(|id| id.0)));
         named_operation("concepts_by_id", async { ConceptRow::read_all(self.connection.read(query).await?) }).await
     }
@@ -171,11 +173,7 @@ fn conditions(listing: &Listing) -> BoltType {
     ])
 }
 
-async fn list_total(
-    connection: &Connection,
-    listing: &Listing,
-    visibility: &Visibility,
-) -> Result<usize, Neo4jError> {
+async fn list_total(connection: &Connection, listing: &Listing, visibility: &Visibility) -> Result<usize, Neo4jError> {
     #[derive(Deserialize)]
     struct Row {
         total: i64,
@@ -183,8 +181,7 @@ async fn list_total(
     if *listing == Listing::default() {
         return read::total_memories(connection, visibility).await;
     }
-    let rows: Vec<Row> =
-        connection.read(ask(&LIST_TOTAL, visibility).param("listing", conditions(listing))).await?;
+    let rows: Vec<Row> = connection.read(ask(&LIST_TOTAL, visibility).param("listing", conditions(listing))).await?;
     Ok(rows.first().map_or(0, |row| size(row.total)))
 }
 

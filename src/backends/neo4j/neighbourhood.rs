@@ -1,6 +1,6 @@
 //! The part of the graph around some memories, in one round trip: the statement walks, this file reads what it found.
 
-use std::collections::HashMap;
+use std::{collections::HashSet, iter};
 
 use serde::Deserialize;
 use uuid::Uuid;
@@ -23,17 +23,16 @@ const FAN_OUT: i64 = 200;
 /// Turns of a session on either side of a seed that count as one hop.
 const TURNS: i64 = 3;
 
-/// Other end, kind, weight, reason, scope and time of an edge.
-type Said = (String, String, f64, Option<String>, String, i64);
+/// Place of the memory it leaves, kind, weight, reason, scope and time of an edge.
+type Said = (i64, String, f64, Option<String>, String, i64);
 
 /// The one row of the statement.
 #[derive(Deserialize)]
 struct Walk {
     nodes: Vec<(String, String, Option<String>, Option<i64>)>,
     ends: Vec<i64>,
-    edges: Vec<(String, String, String, f64, Option<String>, String, i64)>,
-    concepts: Vec<(String, String, String, String, Vec<Said>)>,
-    uses: Vec<(String, i64, i64, i64)>,
+    edges: Vec<(String, Vec<Said>)>,
+    concepts: Vec<(String, String, String, String, i64, i64)>,
     total: i64,
     truncated: bool,
 }
@@ -44,11 +43,14 @@ pub(super) async fn neighbourhood(
     visibility: &Visibility,
 ) -> Result<Neighbourhood, Neo4jError> {
     let kinds = query.edges.iter().filter(|kind| !kind.to_concept()).map(|kind| kind.name());
+    let roles = query.edges.iter().filter(|kind| kind.to_concept()).map(|kind| kind.name());
     let turns = if query.edges.contains(&EdgeKind::SameSession) { TURNS } else { 0 };
     let asked = map([
         ("seeds", ids(query.seeds.iter().map(|id| id.0))),
         ("depth", i64::from(query.depth).into()),
         ("kinds", texts(kinds)),
+        ("roles", texts(roles)),
+        ("all", texts(query.edges.iter().map(|kind| kind.name()))),
         ("about", query.edges.contains(&EdgeKind::About).into()),
         ("mentions", query.edges.contains(&EdgeKind::Mentions).into()),
         ("out", (query.direction != Direction::In).into()),
@@ -73,63 +75,44 @@ impl Walk {
     fn read(self) -> Result<Neighbourhood, Neo4jError> {
         let ends: Vec<usize> = self.ends.iter().map(|end| size(*end)).collect();
         let mut nodes = Vec::with_capacity(self.nodes.len());
-        let mut known: HashMap<String, Uuid> = HashMap::with_capacity(self.nodes.len());
         for (place, (id, visibility, session, position)) in self.nodes.into_iter().enumerate() {
-            let uuid = uuid(&id)?;
             let distance = ends.iter().filter(|end| **end <= place).count();
             nodes.push(NodeRef {
-                id: MemoryId(uuid),
+                id: MemoryId(uuid(&id)?),
                 distance: u32::try_from(distance).unwrap_or(u32::MAX),
                 session: session.map(|session| (visibility, session)),
                 session_position: position.map(i64::cast_unsigned),
             });
-            known.insert(id, uuid);
         }
-        let mut edges = Vec::with_capacity(self.edges.len());
-        for (from, to, kind, weight, reason, visibility, recorded_at) in self.edges {
-            if let (Some(from), Some(to)) = (known.get(&from), known.get(&to)) {
-                edges.push(edge(*from, *to, (kind, weight, reason, visibility, recorded_at))?);
+        let mut concepts = Vec::with_capacity(self.concepts.len());
+        for (id, key, label, origin, uses, about) in self.concepts {
+            concepts.push(ConceptUse {
+                concept: concept(&id, key, label, &origin)?,
+                uses: size(uses),
+                about: size(about),
+            });
+        }
+        let told: HashSet<Uuid> =
+            iter::chain(nodes.iter().map(|node| node.id.0), concepts.iter().map(|used| used.concept.id.0)).collect();
+        let mut edges = Vec::new();
+        for (to, said) in self.edges {
+            let to = uuid(&to)?;
+            // The statement also gives edges to concepts that lead nowhere.
+            for (place, kind, weight, reason, visibility, recorded_at) in if told.contains(&to) { said } else { vec![] }
+            {
+                let from = usize::try_from(place).ok().and_then(|place| nodes.get(place));
+                edges.push(Edge {
+                    from: from.ok_or(Neo4jError::Unreadable("place"))?.id.0,
+                    to,
+                    kind: named(&kind)?,
+                    #[expect(clippy::cast_possible_truncation, reason = "written from an f32")]
+                    weight: weight as f32,
+                    reason,
+                    scope: scope_of_key(&visibility)?,
+                    recorded_at: timestamp(recorded_at)?,
+                });
             }
         }
-        let uses: HashMap<&str, &(String, i64, i64, i64)> =
-            self.uses.iter().map(|used| (used.0.as_str(), used)).collect();
-        let mut concepts = Vec::new();
-        for (id, key, label, origin, mentions) in self.concepts {
-            let (_, uses, about, hop) = uses.get(id.as_str()).ok_or(Neo4jError::Unreadable("concept"))?;
-            // One that only a single memory of this part names leads nowhere; those of the seeds are told all the same.
-            if *hop > 1 && mentions.len() < 2 {
-                continue;
-            }
-            let concept = concept(&id, key, label, &origin)?;
-            for (memory, kind, weight, reason, visibility, recorded_at) in mentions {
-                let from = known.get(&memory).ok_or(Neo4jError::Unreadable("mention"))?;
-                edges.push(edge(*from, concept.id.0, (kind, weight, reason, visibility, recorded_at))?);
-            }
-            concepts.push(ConceptUse { concept, uses: size(*uses), about: size(*about) });
-        }
-        Ok(Neighbourhood {
-            nodes,
-            edges,
-            concepts,
-            total_memories: size(self.total),
-            truncated: self.truncated,
-        })
+        Ok(Neighbourhood { nodes, edges, concepts, total_memories: size(self.total), truncated: self.truncated })
     }
-}
-
-fn edge(
-    from: Uuid,
-    to: Uuid,
-    (kind, weight, reason, visibility, recorded_at): (String, f64, Option<String>, String, i64),
-) -> Result<Edge, Neo4jError> {
-    Ok(Edge {
-        from,
-        to,
-        kind: named(&kind)?,
-        #[expect(clippy::cast_possible_truncation, reason = "written from an f32")]
-        weight: weight as f32,
-        reason,
-        scope: scope_of_key(&visibility)?,
-        recorded_at: timestamp(recorded_at)?,
-    })
 }

@@ -227,9 +227,8 @@ pub(super) async fn replaced_texts(
     visibility: &Visibility,
 ) -> Result<Vec<Memory>, Neo4jError> {
     let Some(known) = filter.as_of.known else { return Ok(Vec::new()) };
-    let query = ask_some(&REPLACED_TEXTS, visibility, limit)
-        .param("filter", filter_of(filter))
-        .param("known", moment(known));
+    let query =
+        ask_some(&REPLACED_TEXTS, visibility, limit).param("filter", filter_of(filter)).param("known", moment(known));
     let rows: Vec<BodyRow> = connection.read(query).await?;
     rows.iter().map(|row| memory_of_body(&row.body)).collect()
 }

@@ -306,7 +306,8 @@ async fn service_runs_on_a_server() {
         json!(cause)
     );
     ann.ok("memory_forget", json!({"ids": [cause], "strategy": "delete", "reason": "told in error"})).await;
-    assert!(ann.failed("memory_get", json!({"id": cause})).await.starts_with("NOT_FOUND"));
+    let again = json!({"id": cause, "content": "The lease went on"});
+    assert!(ann.failed("memory_update", again).await.starts_with("NOT_FOUND: id"));
     assert_eq!(app.counts().await.memories, 2);
     draining.abort();
 }
