@@ -87,9 +87,10 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
     };
     let turn = ctx.turn().await;
     if let Some(key) = &asked.key
-        && let Some(before) = answer_under(ctx, caller, key, &asked.request_hash).await?
+        && let Some(before) = answer_under::<ObserveReply>(ctx, caller, key, &asked.request_hash).await?
     {
-        return Ok(before);
+        drop(turn);
+        return Ok(ObserveReply { state: settled(ctx).await, ..before });
     }
     let at = ctx.clock.now();
     let id = asked.change(ctx);

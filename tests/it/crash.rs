@@ -147,7 +147,7 @@ async fn write(served: &Served, round: u64, writer: u32, seed: u64, acknowledged
             expected.contents = [content].into();
             log.updates += 1;
         }
-        if own.len() > 2 && random.random_bool(0.3) {
+        if own.len() > 1 && random.random_bool(0.6) {
             let gone = own.remove(random.random_range(0..own.len() - 1));
             let expected = log.memories.get_mut(&gone).expect("stored before");
             expected.there = None;

