@@ -21,7 +21,7 @@ pub use secret::Secret;
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
 
 /// Keys that are a [`Secret`].
-const SECRETS: [&str; 1] = ["vectors.qdrant.api_key"];
+const SECRETS: [&str; 2] = ["graph.password", "vectors.qdrant.api_key"];
 
 /// A setting that cannot be used. The message names the key.
 #[derive(Debug, thiserror::Error)]
