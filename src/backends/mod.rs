@@ -4,6 +4,7 @@
 //! in `tests/it/contract`. `open` alone turns settings into an adapter. To add one: a room here, an arm in `open`, a line
 //! in that suite.
 
+pub mod archive;
 pub mod clock;
 pub mod edge;
 pub mod exact;
@@ -11,4 +12,6 @@ mod open;
 pub mod sqlite;
 
 pub use clock::SystemClock;
-pub use open::{Graph, Index, OpenError, OpenIndex, open_graph, open_index};
+pub use open::{
+    Graph, Index, OpenError, OpenIndex, backup_graph, graph_file, open_graph, open_index, restore_graph,
+};

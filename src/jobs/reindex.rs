@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{
     domain::{IndexOp, Memory, MemoryId, Visibility},
-    ports::{GraphStore, PortError, VectorIndex},
+    ports::{GraphStore, MetaRow, PortError, VectorIndex},
 };
 
 /// Memories embedded and written together.
 const PAGE: usize = 256;
 /// Key of the mark in the graph store's settings.
-const MARK: &str = "reindex";
+pub(super) const MARK: &str = "reindex";
 
 /// Empties the index and fills it from every memory that recall can look for; how many that were. `progress` is told
 /// memories done and in all. Other writers of the index wait; their rows stay in the outbox and follow.
@@ -70,6 +70,11 @@ fn changed_spaces(memories: &[Memory], ops: &[IndexOp]) -> Vec<(MemoryId, Vec<St
         })
         .filter(|(id, spaces)| before.get(id).is_none_or(|before| *before != spaces))
         .collect()
+}
+
+/// The setting after which [`reindex_was_interrupted`]: for whoever puts other data below an index.
+pub fn reindex_is_due() -> MetaRow {
+    MetaRow { key: MARK.to_owned(), value: "running".to_owned() }
 }
 
 /// Whether a reindex began and did not end: the index is not to be trusted before another one.
