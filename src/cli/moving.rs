@@ -15,13 +15,13 @@ use serde_json::json;
 use super::{Context, Usage, admin, output, wire};
 use crate::{
     backends::{
-        self, Graph, Index, OpenIndex, SystemClock,
+        self, Graph, Index, OpenError, OpenIndex, SystemClock,
         archive::{ArchiveFolder, ArchiveWriter},
     },
     config::Config,
     jobs::{self, Drain, DrainSettings, Moved, Whole},
     models,
-    ports::{ArchiveSource, Clock, Embedder, Part, Row, VectorIndex},
+    ports::{ArchiveSource, Clock, Embedder, Part, PortErrorKind, Row, VectorIndex},
     write::spaces,
 };
 
@@ -82,6 +82,7 @@ struct Stores {
 }
 
 impl Stores {
+    /// Stores to read.
     async fn open(
         config: &Config,
         graph: &str,
@@ -92,6 +93,28 @@ impl Stores {
         let graph = backends::open_graph(graph, dir).await?;
         let Index { index, volatile } =
             backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Existing).await?;
+        Ok(Self { graph, index: (!volatile).then_some(index) })
+    }
+
+    /// Stores to fill.
+    async fn open_target(
+        config: &Config,
+        graph: &str,
+        vectors: &str,
+        embedders: &[Arc<dyn Embedder>],
+    ) -> anyhow::Result<Self> {
+        let dir = &config.data.dir;
+        let graph = backends::open_graph(graph, dir).await?;
+        let opened = backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Existing).await;
+        let Index { index, volatile } = match opened {
+            // An earlier try was killed while it made the index.
+            Err(OpenError::Port { error, .. })
+                if error.kind == PortErrorKind::Corrupt && jobs::no_vectors_yet(&*graph.store).await? =>
+            {
+                backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Anew).await?
+            }
+            opened => opened?,
+        };
         Ok(Self { graph, index: (!volatile).then_some(index) })
     }
 
@@ -148,7 +171,7 @@ pub(super) async fn import_archive(ctx: Context, args: ImportArchiveArgs) -> any
     bar.finish_and_clear();
     let _lock = wire::lock(&config.data.dir)?;
     let embedders = models::open(&config.models.embedders, &wire::model_options(config)).await?;
-    let stores = Stores::open(config, &config.graph.url, &config.vectors.url, &embedders).await?;
+    let stores = Stores::open_target(config, &config.graph.url, &config.vectors.url, &embedders).await?;
     let with_vectors = !args.without_vectors && stores.index.is_some();
     let parts = parts(|part| archive.manifest().parts.contains_key(&part) && (part != Part::Vectors || with_vectors));
     if parts.contains(&Part::Vectors) {
@@ -166,19 +189,19 @@ pub(super) async fn migrate(ctx: Context, args: MigrateArgs) -> anyhow::Result<(
     };
     let from_vectors = vectors("from-vectors", &args.from, args.from_vectors)?;
     let to_vectors = vectors("to-vectors", &args.to, args.to_vectors)?;
+    if backends::graph_file(&args.from, &config.data.dir).is_some_and(|file| !file.exists()) {
+        return Err(Usage(format!("--from: {} is not there", args.from)).into());
+    }
     for (flag, from, to) in [("to", &args.from, &args.to), ("to-vectors", &from_vectors, &to_vectors)] {
         if from == to && from != "memory:" {
             return Err(Usage(format!("--{flag}: is what the data comes from")).into());
         }
     }
-    if backends::graph_file(&args.from, &config.data.dir).is_some_and(|file| !file.exists()) {
-        return Err(Usage(format!("--from: {} is not there", args.from)).into());
-    }
     let _locks = lock_all(config, [&args.from, &args.to])?;
     let embedders = models::open(&config.models.embedders, &wire::model_options(config)).await?;
     let from = Stores::open(config, &args.from, &from_vectors, &embedders).await.context("--from")?;
     from.settled(&args.from, &embedders).await.context("--from")?;
-    let to = Stores::open(config, &args.to, &to_vectors, &embedders).await.context("--to")?;
+    let to = Stores::open_target(config, &args.to, &to_vectors, &embedders).await.context("--to")?;
     let parts = parts(|part| part != Part::Vectors || (from.index.is_some() && to.index.is_some()));
     let moved = carry(&from.whole(), &to, &parts, "migrate").await?;
     let (graph, vectors) = (&args.to, &to_vectors);

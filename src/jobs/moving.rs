@@ -208,6 +208,17 @@ pub async fn move_was_interrupted(store: &dyn GraphStore) -> Result<bool, PortEr
     Ok(store.meta(NOTE).await?.is_some_and(|note| note != DONE))
 }
 
+/// Whether this store is empty, or a move into it has not come to the vectors.
+pub async fn no_vectors_yet(store: &dyn GraphStore) -> Result<bool, PortError> {
+    match store.meta(NOTE).await?.filter(|note| note != DONE) {
+        None => Ok(store.total_memories(&Visibility::system("is the target empty")).await? == 0),
+        Some(note) => {
+            let next = serde_json::from_str::<Note>(&note).ok().and_then(|note| note.next);
+            Ok(next.is_some_and(|(part, from)| part < Part::Vectors || (part == Part::Vectors && from.is_none())))
+        }
+    }
+}
+
 /// Reads every row of `parts`, in order; `take` gets them part by part. `Changed` if the source was written to meanwhile.
 pub async fn read_all<E: From<MoveError>>(
     from: &dyn ArchiveSource,

@@ -7,6 +7,7 @@
 
 mod amend;
 mod cli;
+mod container;
 mod contract;
 mod crash;
 mod faces;
@@ -15,6 +16,7 @@ mod jobs;
 mod limits;
 mod look_back;
 mod models;
+mod moving;
 mod parity;
 mod recall;
 mod support;
