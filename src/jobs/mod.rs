@@ -18,7 +18,7 @@ mod uses;
 
 pub use doctor::{DoctorReport, doctor};
 pub use drain::{Drain, DrainSettings, Report};
-pub use moving::{MoveError, Moved, Whole, carry, move_was_interrupted, no_vectors_yet, read_all};
+pub use moving::{MoveError, Moved, Whole, carry, move_was_interrupted, read_all};
 pub use reindex::{reindex, reindex_is_due, reindex_was_interrupted};
 pub use uses::Uses;
 

@@ -22,8 +22,6 @@ use crate::{
 const PAGE: usize = 1000;
 /// Key of the note in the target's settings.
 const NOTE: &str = "moving";
-/// What it says when all is there.
-const DONE: &str = "done";
 /// Two vectors are the same from this cosine on: an index may scale what it keeps.
 const SAME: f32 = 0.99999;
 
@@ -78,8 +76,10 @@ pub struct Whole<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
     source: String,
-    /// What comes next; `None` when all was carried and only the comparison is left.
+    /// What comes next; `None` when all was carried.
     next: Option<(Part, Option<String>)>,
+    /// Whether it was also compared.
+    done: bool,
 }
 
 #[async_trait]
@@ -174,10 +174,6 @@ impl Whole<'_> {
         index.flush().await?;
         self.archive.add_rows(&[], &note).await
     }
-
-    async fn note(&self) -> Result<Option<String>, PortError> {
-        self.store.meta(NOTE).await
-    }
 }
 
 /// The vectors of memories in the spaces they name, in the order they name them.
@@ -205,18 +201,8 @@ async fn vectors_of(
 
 /// Whether a move into this store began and did not end: what is there is not to be served.
 pub async fn move_was_interrupted(store: &dyn GraphStore) -> Result<bool, PortError> {
-    Ok(store.meta(NOTE).await?.is_some_and(|note| note != DONE))
-}
-
-/// Whether this store is empty, or a move into it has not come to the vectors.
-pub async fn no_vectors_yet(store: &dyn GraphStore) -> Result<bool, PortError> {
-    match store.meta(NOTE).await?.filter(|note| note != DONE) {
-        None => Ok(store.total_memories(&Visibility::system("is the target empty")).await? == 0),
-        Some(note) => {
-            let next = serde_json::from_str::<Note>(&note).ok().and_then(|note| note.next);
-            Ok(next.is_some_and(|(part, from)| part < Part::Vectors || (part == Part::Vectors && from.is_none())))
-        }
-    }
+    let Some(note) = store.meta(NOTE).await? else { return Ok(false) };
+    Ok(!serde_json::from_str::<Note>(&note).is_ok_and(|note| note.done))
 }
 
 /// Reads every row of `parts`, in order; `take` gets them part by part. `Changed` if the source was written to meanwhile.
@@ -246,7 +232,8 @@ pub async fn read_all<E: From<MoveError>>(
     Ok(moved)
 }
 
-/// Carries `parts` of `from` into `to`, goes on where an earlier try stopped, and then compares both sides. `progress` is told
+/// Carries `parts` of `from` into `to`, goes on where an earlier try stopped, and then compares both sides; one
+/// that is done already is only compared. `progress` is told
 /// rows done and in all; each row is carried and compared.
 pub async fn carry(
     from: &dyn ArchiveSource,
@@ -276,7 +263,7 @@ pub async fn carry(
                 Some(_) => Some((part, next.clone())),
                 None => parts.get(at + 1).map(|later| (*later, None)),
             };
-            to.add(rows, &text(&Note { source: identity.clone(), next: follows })?).await?;
+            to.add(rows, &text(&Note { source: identity.clone(), next: follows, done: false })?).await?;
             progress(done, total);
             place = next;
             if place.is_none() {
@@ -285,11 +272,17 @@ pub async fn carry(
         }
         done = end;
     }
-    let moved = compare(from, to, parts, |rows| progress((done + rows).min(total), total)).await?;
+    let moved = match compare(from, to, parts, |rows| progress((done + rows).min(total), total)).await {
+        // The same move was done before, and the target has been written to since.
+        Err(MoveError::Differs { part, to: rows, .. }) if begun.is_some_and(|note| note.done) => {
+            return Err(MoveError::NotEmpty { part, rows });
+        }
+        moved => moved?,
+    };
     if from.identity().await? != identity {
         return Err(MoveError::Changed);
     }
-    to.add(Vec::new(), DONE).await?;
+    to.add(Vec::new(), &text(&Note { source: identity, next: None, done: true })?).await?;
     Ok(moved)
 }
 
@@ -299,10 +292,20 @@ fn text(note: &Note) -> Result<String, PortError> {
 
 /// Where an earlier try stopped; `None` for a target that is empty.
 async fn begin(identity: &str, to: &Whole<'_>) -> Result<Option<Note>, MoveError> {
-    let earlier = to.note().await?.filter(|note| note != DONE);
-    if let Some(earlier) = earlier {
-        let note: Note = serde_json::from_str(&earlier).map_err(|_| MoveError::AnotherMove)?;
-        return if note.source == identity { Ok(Some(note)) } else { Err(MoveError::AnotherMove) };
+    if let Some(earlier) = to.store.meta(NOTE).await? {
+        let mut note: Note = serde_json::from_str(&earlier).map_err(|_| MoveError::AnotherMove)?;
+        if note.source == identity {
+            // An index that lost what it had is filled anew.
+            if let (Some((Part::Vectors, from)), Some(index)) = (&mut note.next, to.index)
+                && index.count().await? == 0
+            {
+                *from = None;
+            }
+            return Ok(Some(note));
+        }
+        if !note.done {
+            return Err(MoveError::AnotherMove);
+        }
     }
     for &part in Part::ALL.iter().filter(|part| **part != Part::Meta) {
         let rows = to.count(part).await?;
