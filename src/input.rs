@@ -24,8 +24,12 @@ pub fn time(field: &str, text: &str) -> Result<Timestamp, Error> {
         return Ok(timestamp);
     }
     // `DateTime` also accepts a date alone. An offset that made the first parse fail must not be dropped silently here.
-    text.parse::<civil::DateTime>().and_then(|local| TimeZone::UTC.to_timestamp(local)).map_err(|_| {
+    let local: civil::DateTime = text.parse().map_err(|_| {
         Error::bad_input(field, "not a date or time").advise("write it as 2026-11-30 or 2026-11-30T10:00:00Z")
+    })?;
+    TimeZone::UTC.to_timestamp(local).map_err(|_| {
+        let message = format!("is not between {} and {}", Timestamp::MIN, Timestamp::MAX);
+        Error::bad_input(field, message).advise("leave it out where there is no end")
     })
 }
 
@@ -159,6 +163,13 @@ mod tests {
             let got = time("since", given).ok().map(|time| time.to_string());
             assert_eq!(got.as_deref(), expected, "{given:?}");
         }
+    }
+
+    #[test]
+    fn a_date_beyond_what_can_be_kept_says_so() {
+        let error = time("valid_to", "9999-12-31").expect_err("beyond the last moment");
+        assert!(error.message.contains("9999-12-30"), "{}", error.message);
+        assert!(error.to_string().contains("leave it out"), "{error}");
     }
 
     #[test]

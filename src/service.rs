@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tracing::Instrument;
 
 use crate::{
@@ -61,6 +61,8 @@ pub struct Service {
     read: ReadContext,
     write: WriteContext,
     uses: Arc<Uses>,
+    /// Questions that may be answered at the same time.
+    turns: Semaphore,
     changed: watch::Sender<()>,
 }
 
@@ -110,6 +112,7 @@ impl Service {
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         Self {
             uses,
+            turns: Semaphore::new(read.at_once),
             read: ReadContext {
                 graph: graph.clone(),
                 browse,
@@ -187,7 +190,7 @@ impl Service {
         // To list the latest, or to look back, is not to use.
         let latest = request.mode.as_deref() == Some(read::Mode::Recent.name());
         let uses = !latest && request.as_of.is_none() && request.known_at.is_none();
-        let reply = measured("recall", read::recall(&self.read, caller, request)).await?;
+        let reply = self.answering("recall", read::recall(&self.read, caller, request)).await?;
         if uses {
             self.uses.note(reply.items.iter().filter_map(|item| item.id.parse().ok()));
         }
@@ -197,7 +200,7 @@ impl Service {
     /// Walks the graph.
     pub async fn associate(&self, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
         let uses = request.as_of.is_none() && request.known_at.is_none();
-        let reply = measured("associate", read::associate(&self.read, caller, request)).await?;
+        let reply = self.answering("associate", read::associate(&self.read, caller, request)).await?;
         if uses {
             self.uses.note(reply.items.iter().filter_map(|found| found.item.id.parse().ok()));
         }
@@ -380,14 +383,26 @@ impl Service {
         answer
     }
 
+    /// [`measured`] for a question, which waits for its turn.
+    fn answering<T>(
+        &self,
+        use_case: &'static str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        measured(use_case, async {
+            let _turn = telemetry::timed("queue", self.turns.acquire()).await.expect("it is never closed");
+            work.await
+        })
+    }
+
     /// Sums up a time, a session or a topic.
     pub async fn summarize(&self, caller: &Caller, request: SummarizeRequest) -> Result<SummarizeReply, Error> {
-        measured("summarize", read::summarize(&self.read, caller, request)).await
+        self.answering("summarize", read::summarize(&self.read, caller, request)).await
     }
 
     /// Holds a memory against a question.
     pub async fn explain(&self, caller: &Caller, request: ExplainRequest) -> Result<ExplainReply, Error> {
-        measured("explain", read::explain(&self.read, caller, request)).await
+        self.answering("explain", read::explain(&self.read, caller, request)).await
     }
 
     /// Tells the history of a memory.
@@ -495,8 +510,13 @@ fn refused(error: auth::TokenError) -> Error {
 }
 
 /// Runs a use case in its span and counts its time and result.
-async fn measured<T>(use_case: &'static str, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let measured = async {
+fn measured<T>(
+    use_case: &'static str,
+    work: impl Future<Output = Result<T, Error>>,
+) -> impl Future<Output = Result<T, Error>> {
+    // On the heap: the state of a use case is large, and each future around it would hold it once more.
+    let work = Box::pin(work);
+    let measured = async move {
         let started = Instant::now();
         let answer = work.await;
         let took = started.elapsed().as_secs_f64();
@@ -510,7 +530,7 @@ async fn measured<T>(use_case: &'static str, work: impl Future<Output = Result<T
         }
         answer
     };
-    measured.instrument(span(use_case)).await
+    measured.instrument(span(use_case))
 }
 
 /// A span with the name of the use case. Names of spans are constants, so each use case has its line here.

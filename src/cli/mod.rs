@@ -134,6 +134,10 @@ fn start(cli: Cli) -> anyhow::Result<()> {
     if let Some(dir) = cli.data {
         config.data.dir = dir;
     }
+    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
+        // `recollect recall ... | head` ends when its reader does; a service must outlive whoever reads its first lines.
+        sigpipe::reset();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(run(Context { config, json: cli.json }, cli.command));
     // A model or store that hangs must not keep the process from ending.

@@ -20,6 +20,7 @@ pub enum Profile {
 #[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
 pub struct ReadSettings {
     pub deadline_ms: u64,
+    pub at_once: usize,
     pub candidates: usize,
     pub max_limit: usize,
     pub answer_tokens: usize,
@@ -38,6 +39,7 @@ impl ReadSettings {
     /// The key that is wrong, and why.
     pub fn check(&self) -> Result<(), String> {
         for (key, value) in [
+            ("at_once", self.at_once),
             ("candidates", self.candidates),
             ("max_limit", self.max_limit),
             ("answer_tokens", self.answer_tokens),

@@ -46,7 +46,7 @@ const TABLE: [(&str, Kind, &str); 10] = [
     (
         PART_SECONDS,
         Kind::Seconds,
-        "Seconds of a part of a use case: embed, vector, keyword, concepts, recent, neighbourhood, rank; turn, match, apply, settle",
+        "Seconds of a part of a use case: queue, embed, vector, keyword, concepts, recent, neighbourhood, rank; turn, match, apply, settle",
     ),
     (HTTP_SECONDS, Kind::Seconds, "Seconds of an HTTP request, by route and status"),
     (MCP_CALLS, Kind::Counter, "Calls of MCP tools, by tool and outcome (OK, an error code, or CANCELLED)"),

@@ -135,6 +135,20 @@ fn an_import_names_bad_lines_keeps_good_ones_and_updates_known_names() {
 }
 
 #[test]
+fn reader_that_goes_away_is_no_panic() {
+    let home = Home::new();
+    let mut child = home
+        .command(&["config", "--default"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("recollect starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
 fn wrong_usage_and_wrong_settings_exit_with_two_and_name_the_key() {
     let home = Home::new();
     assert_eq!(home.run(&["recall"]).status.code(), Some(2));

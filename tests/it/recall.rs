@@ -1,12 +1,18 @@
 //! Store, recall and associate through the façade: what is linked, what is found, what is marked weak, what is left out.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use recollect::{
     domain::{Caller, Filter, IndexOp, MemoryId, Payload, Visibility},
     error::ErrorCode,
-    ports::{PortError, PortErrorKind, Scored, VectorIndex, VectorQuery},
+    ports::{Embedder, ModelCard, PortError, PortErrorKind, Scored, VectorIndex, VectorQuery},
     read::{AssociateRequest, GetRequest, RecallReply, RecallRequest},
     write::{ForgetRequest, StoreReply, StoreRequest, StoreState, UpdateRequest},
 };
@@ -283,7 +289,7 @@ async fn being_recalled_counts_as_use_and_changes_no_look_back() {
     let stop = tokio_util::sync::CancellationToken::new();
     let running = tokio::spawn({
         let (uses, stop) = (app.service.uses(), stop.clone());
-        async move { uses.run(std::time::Duration::from_secs(3600), stop).await }
+        async move { uses.run(Duration::from_secs(3600), stop).await }
     });
     recall(&app, "kettle", "hybrid").await;
     stop.cancel();
@@ -358,6 +364,47 @@ async fn without_the_index_words_still_answer_and_the_missing_part_is_named() {
     assert!(app.service.ready().await.iter().any(|part| part.part == "vectors" && !part.ready));
     let rows = app.parts.graph.recent(&Filter::default(), 10, &caller().visibility()).await.expect("rows");
     assert_eq!(rows.len(), 1);
+}
+
+/// A model that takes a while and notes how many questions it had at once.
+struct Busy {
+    inner: Arc<dyn Embedder>,
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[async_trait]
+impl Embedder for Busy {
+    fn card(&self) -> &ModelCard {
+        self.inner.card()
+    }
+    async fn embed_passages(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, PortError> {
+        self.inner.embed_passages(texts).await
+    }
+    async fn embed_query(&self, text: &str) -> Result<Vec<f32>, PortError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        self.inner.embed_query(text).await
+    }
+}
+
+#[tokio::test]
+async fn more_questions_than_may_be_answered_at_once_wait_and_are_answered_whole() {
+    let mut busy = None;
+    let app = App::start_with(|parts| {
+        let model = Arc::new(Busy { inner: parts.embedders[0].clone(), now: 0.into(), most: 0.into() });
+        parts.embedders[0] = model.clone();
+        busy = Some(model);
+    })
+    .await;
+    let busy = busy.expect("the model");
+    store(&app, memory("the kettle is descaled every Monday")).await;
+    let replies = futures::future::join_all((0..64).map(|_| recall(&app, "kettle", "semantic"))).await;
+    assert!(replies.iter().all(|reply| reply.degraded.is_empty() && reply.items.len() == 1));
+    let most = busy.most.load(Ordering::SeqCst);
+    assert!((2..=16).contains(&most), "{most} questions at once, read.at_once is 16");
 }
 
 /// The sample of the README: on each of its questions associate finds what plain recall does not.

@@ -55,6 +55,7 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
     let parts = [
+        "queue",
         "embed",
         "vector",
         "keyword",

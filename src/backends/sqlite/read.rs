@@ -1,9 +1,9 @@
 //! Reading, all but the walk over the graph.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::{
@@ -24,6 +24,9 @@ use crate::{
 
 /// Distinct terms of a question that are looked up; those beyond come from pasted text and cost more than they find.
 const MAX_TERMS: usize = 256;
+
+/// So many times the wanted answers are looked at before every memory that shares a word is.
+const BEST_WORDS: usize = 4;
 
 pub(super) fn memories(
     connection: &Connection,
@@ -177,6 +180,11 @@ pub(super) fn keyword(
         bind(&mut statement, &vec![(":expression", &expression), (":limit", &limit)])?;
         scored(statement.raw_query())
     };
+    if query.filter.as_of.known.is_none()
+        && let Some(found) = best_words(connection, &expression, &conditions, query.limit)?
+    {
+        return Ok(found);
+    }
     let mut found = ask(concat!(
         "SELECT m.id, -bm25(memory_terms, 1.0, 0.0) AS score FROM memory_terms
          JOIN memory m ON m.rowid = memory_terms.rowid
@@ -200,6 +208,44 @@ pub(super) fn keyword(
         found.truncate(query.limit);
     }
     Ok(found)
+}
+
+/// The answer of [`keyword`] where the words' best few times as many hold it: no other memory that shares a word is read.
+/// `None` if they may not.
+fn best_words(
+    connection: &Connection,
+    expression: &str,
+    conditions: &Conditions,
+    limit: usize,
+) -> Result<Option<Vec<Scored>>, SqliteError> {
+    let few = limit.saturating_mul(BEST_WORDS);
+    let mut statement = connection.prepare_cached(
+        "SELECT rowid, -bm25(memory_terms, 1.0, 0.0) AS score FROM memory_terms
+         WHERE memory_terms MATCH ?1 ORDER BY score DESC LIMIT ?2",
+    )?;
+    let best: Vec<(i64, f64)> = statement
+        .query_map(params![expression, limited(few)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let scores: HashMap<i64, f64> = best.iter().copied().collect();
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT m.id, m.rowid FROM rarray(:best) best CROSS JOIN memory m ON m.rowid = best.value WHERE ",
+        matching!("m")
+    ))?;
+    bind(&mut statement, &conditions.params())?;
+    bind(&mut statement, &vec![(":best", &rows::rowids(best.iter().map(|(rowid, _)| *rowid)))])?;
+    let mut rows = statement.raw_query();
+    let mut found: Vec<(f64, MemoryId)> = Vec::with_capacity(best.len());
+    while let Some(row) = rows.next()? {
+        found.push((scores[&row.get(1)?], MemoryId(uuid(row, 0)?)));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    found.truncate(limit);
+    // Those left out score at most as much as the last that was looked at; one that scores the same may come before it.
+    let whole = best.len() < few;
+    let settled = found.len() == limit && found.last().zip(best.last()).is_some_and(|(last, left)| last.0 > left.1);
+    #[expect(clippy::cast_possible_truncation, reason = "a score needs no more digits")]
+    let scored = |(score, id)| Scored { id, score: score as f32 };
+    Ok((whole || settled).then(|| found.into_iter().map(scored).collect()))
 }
 
 /// The distinct terms of the question; `None` if it must have one that no memory can have.
@@ -246,6 +292,19 @@ fn match_expression(terms: &[String], all: bool, seen: &Seen) -> Option<String> 
     Some(format!("terms : ({terms}) AND scope : ({})", scopes.join(" OR ")))
 }
 
+/// The latest of one scope, with a further condition.
+macro_rules! recent_of {
+    ($further:literal) => {
+        concat!(
+            "SELECT m.id, m.occurred_at FROM memory m WHERE m.scope = :scope AND ",
+            $further,
+            "(:known IS NULL OR m.revised_at <= :known) AND ",
+            matching!("m"),
+            " ORDER BY m.occurred_at DESC, m.id DESC LIMIT :limit"
+        )
+    };
+}
+
 pub(super) fn recent(
     connection: &Connection,
     filter: &Filter,
@@ -257,22 +316,33 @@ pub(super) fn recent(
         .prepare_cached(concat!("SELECT id FROM scope WHERE memories > 0 AND ", visible!("id")))?
         .query_map(&*conditions.seen.params(), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    // Scope by scope, so that each is read from its index and no further than the limit.
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT m.id, m.occurred_at FROM memory m WHERE m.scope = :scope AND (:known IS NULL OR m.revised_at <= :known) AND ",
-        matching!("m"),
-        " ORDER BY m.occurred_at DESC, m.id DESC LIMIT :limit"
-    ))?;
+    // Scope by scope, and type by type where some are asked for, so that each is read from its index and no further than
+    // the limit.
+    const OF_SCOPE: &str = recent_of!("");
+    const OF_TYPE: &str = recent_of!("m.type = :of_type AND ");
+    let mut latest: Vec<(i64, MemoryId)> = Vec::new();
+    let types: BTreeSet<&str> = filter.types.iter().map(|of_type| of_type.name()).collect();
+    let mut statement = connection.prepare_cached(if types.is_empty() { OF_SCOPE } else { OF_TYPE })?;
     bind(&mut statement, &conditions.params())?;
     bind(&mut statement, &vec![(":limit", &limited(limit))])?;
-    let mut latest: Vec<(i64, MemoryId)> = Vec::new();
-    for scope in scopes {
-        bind(&mut statement, &vec![(":scope", &scope)])?;
+    let mut read = |statement: &mut CachedStatement<'_>| -> Result<(), SqliteError> {
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             latest.push((row.get(1)?, MemoryId(uuid(row, 0)?)));
         }
+        Ok(())
+    };
+    for scope in scopes {
+        bind(&mut statement, &vec![(":scope", &scope)])?;
+        if types.is_empty() {
+            read(&mut statement)?;
+        }
+        for of_type in &types {
+            bind(&mut statement, &vec![(":of_type", of_type)])?;
+            read(&mut statement)?;
+        }
     }
+    drop(statement);
     if filter.as_of.known.is_some() {
         let mut statement = connection.prepare_cached(concat!(
             "SELECT m.id, r.occurred_at FROM memory_state r JOIN memory m ON m.rowid = r.memory WHERE ",
@@ -285,10 +355,7 @@ pub(super) fn recent(
         ))?;
         bind(&mut statement, &conditions.params())?;
         bind(&mut statement, &vec![(":limit", &limited(limit))])?;
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next()? {
-            latest.push((row.get(1)?, MemoryId(uuid(row, 0)?)));
-        }
+        read(&mut statement)?;
     }
     latest.sort_unstable_by(|a, b| b.cmp(a));
     latest.truncate(limit);

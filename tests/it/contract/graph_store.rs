@@ -46,6 +46,7 @@ macro_rules! graph_store_suite {
                 keyword_syntax_is_literal,
                 every_script_is_found_by_keyword,
                 keyword_ranks_and_bounds,
+                better_words_that_the_filter_hides_starve_nobody,
                 very_long_question_is_answered,
                 updated_terms_replace_the_old,
                 recent_is_newest_first,
@@ -729,6 +730,21 @@ pub async fn keyword_ranks_and_bounds(store: &dyn GraphStore) {
     assert_eq!(alone, everyone, "what a reader may see has no say in the order");
 }
 
+pub async fn better_words_that_the_filter_hides_starve_nobody(store: &dyn GraphStore) {
+    let of = |n, kind, terms: &str| put(Memory { kind, ..memory(n, &Scope::Global, terms) });
+    let mut ops: Vec<Op> = (1..=200).map(|n| of(n, Kind::Episodic, &format!("red fox {n}"))).collect();
+    // The words are rarer in longer texts, so each of these scores less than any of those.
+    ops.extend((201..=230).map(|n| of(n, Kind::Semantic, &format!("red fox {n} in a much longer text about hens"))));
+    write(store, 1, ops).await;
+    for limit in [1, 5, 29, 30, 40] {
+        let filter = Filter { kinds: vec![Kind::Semantic], ..Filter::default() };
+        let query = KeywordQuery { filter, limit, ..question(&["red", "fox"], false) };
+        let found = store.keyword(&query, &all()).await.unwrap();
+        let expected: Vec<MemoryId> = (201..=230).map(id).take(limit).collect();
+        assert_eq!(found.iter().map(|scored| scored.id).collect::<Vec<_>>(), expected, "ties by id, limit {limit}");
+    }
+}
+
 pub async fn very_long_question_is_answered(store: &dyn GraphStore) {
     write_plain(store, 1..=20).await;
     let mut terms: Vec<String> = (0..200).flat_map(|n| [format!("n{n}"), "plain".to_owned()]).collect();
@@ -761,6 +777,15 @@ pub async fn recent_is_newest_first(store: &dyn GraphStore) {
     let latest = store.recent(&Filter::default(), 3, &reader("alice", &[])).await.unwrap();
     assert_eq!(latest.iter().map(|scored| scored.id).collect::<Vec<_>>(), [id(3), id(4), id(1)]);
     assert_eq!(latest[0].score, at(50).as_second() as f32);
+    let typed = |n, second, memory_type| {
+        put(Memory { occurred_at: at(second), memory_type, ..memory(n, &Scope::Global, &format!("typed {n}")) })
+    };
+    let types = vec![MemoryType::Constraint, MemoryType::Pattern, MemoryType::Constraint];
+    let ops =
+        vec![typed(6, 70, MemoryType::Constraint), typed(7, 5, MemoryType::Pattern), typed(8, 20, MemoryType::Insight)];
+    write(store, 2, ops).await;
+    let of_types = store.recent(&Filter { types, ..Filter::default() }, 9, &all()).await.unwrap();
+    assert_eq!(of_types.iter().map(|scored| scored.id).collect::<Vec<_>>(), [id(6), id(7)]);
     assert_eq!(store.recent(&Filter::default(), 0, &all()).await.unwrap(), []);
 }
 
