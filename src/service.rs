@@ -446,7 +446,7 @@ impl Service {
     pub async fn reindex(&self, caller: &Caller, progress: impl FnMut(usize, usize) + Send) -> Result<usize, Error> {
         measured("reindex", async {
             input::require(caller, Right::Admin)?;
-            Ok(jobs::reindex(&*self.parts.graph, &*self.parts.index, &self.parts.drain, self, progress).await?)
+            Ok(jobs::reindex(&*self.parts.graph, &self.parts.drain, self, progress).await?)
         })
         .await
     }

@@ -6,7 +6,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Bound,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -14,7 +17,7 @@ use jiff::Timestamp;
 
 use crate::{
     domain::{Filter, IndexOp, MemoryId, Payload, Point, Status, Visibility, cosine},
-    ports::{PortError, PortErrorKind, Scored, SpaceSpec, VectorIndex, VectorQuery},
+    ports::{PortError, PortErrorKind, Rebuild, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 
 /// A vector that no space of the index can hold.
@@ -74,56 +77,101 @@ pub fn payload_matches(filter: &Filter, payload: &Payload) -> bool {
 /// See the module.
 pub struct ExactIndex {
     spaces: Vec<SpaceSpec>,
-    points: RwLock<BTreeMap<MemoryId, Point>>,
+    serving: Arc<Serving>,
+}
+
+#[derive(Default)]
+struct Serving {
+    points: RwLock<Points>,
+    withdrawn: AtomicBool,
+    /// The rebuild that may switch: the last one begun.
+    rebuild: AtomicU64,
+}
+
+type Points = BTreeMap<MemoryId, Point>;
+
+/// Points beside those that serve.
+struct Beside {
+    spaces: Vec<SpaceSpec>,
+    number: u64,
+    points: RwLock<Points>,
+    serving: Arc<Serving>,
 }
 
 impl ExactIndex {
     /// An empty index with these spaces.
     pub fn new(spaces: &[SpaceSpec]) -> Self {
-        Self { spaces: spaces.to_vec(), points: RwLock::default() }
+        Self { spaces: spaces.to_vec(), serving: Arc::default() }
     }
 
-    // A panic under the lock leaves whole points behind, so a poisoned map is as good as another.
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<MemoryId, Point>> {
-        self.points.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self, operation: &'static str) -> Result<RwLockReadGuard<'_, Points>, PortError> {
+        if self.serving.withdrawn.load(Ordering::SeqCst) {
+            return Err(PortError::new(PortErrorKind::Corrupt, "exact", operation, "the index is being built anew"));
+        }
+        // A panic under the lock leaves whole points behind, so a poisoned map is as good as another.
+        Ok(self.serving.points.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn apply(ops: &[IndexOp], points: &mut Points) {
+    for op in ops {
+        match op {
+            IndexOp::Upsert(point) => {
+                let mut point = point.clone();
+                point.vectors.iter_mut().for_each(|named| normalise(&mut named.vector));
+                points.insert(point.id, point);
+            }
+            IndexOp::Retire { id, status, valid_to, retired_at } => {
+                if let Some(Point { payload, .. }) = points.get_mut(id)
+                    && payload.status == Status::Active
+                {
+                    payload.status = *status;
+                    payload.valid_to = valid_to.unwrap_or(payload.valid_to);
+                    payload.retired_at = *retired_at;
+                }
+            }
+            IndexOp::SetPayload { id, payload } => {
+                if let Some(point) = points.get_mut(id) {
+                    point.payload = payload.clone();
+                }
+            }
+            IndexOp::Delete { id } => {
+                points.remove(id);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Rebuild for Beside {
+    async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
+        check_ops(&self.spaces, ops).map_err(|error| mismatch("apply", error))?;
+        apply(ops, &mut self.points.write().unwrap_or_else(PoisonError::into_inner));
+        Ok(())
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<MemoryId, Point>> {
-        self.points.write().unwrap_or_else(PoisonError::into_inner)
+    /// Every search reads every vector; there is nothing to build.
+    async fn optimize(&self) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    async fn switch(&self) -> Result<(), PortError> {
+        let mut serving = self.serving.points.write().unwrap_or_else(PoisonError::into_inner);
+        if self.serving.rebuild.load(Ordering::SeqCst) != self.number {
+            return Err(PortError::new(PortErrorKind::Conflict, "exact", "switch", "another rebuild has begun since"));
+        }
+        *serving = std::mem::take(&mut self.points.write().unwrap_or_else(PoisonError::into_inner));
+        self.serving.withdrawn.store(false, Ordering::SeqCst);
+        Ok(())
     }
 }
 
 #[async_trait]
 impl VectorIndex for ExactIndex {
     async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
+        drop(self.read("apply")?);
         check_ops(&self.spaces, ops).map_err(|error| mismatch("apply", error))?;
-        let mut points = self.write();
-        for op in ops {
-            match op {
-                IndexOp::Upsert(point) => {
-                    let mut point = point.clone();
-                    point.vectors.iter_mut().for_each(|named| normalise(&mut named.vector));
-                    points.insert(point.id, point);
-                }
-                IndexOp::Retire { id, status, valid_to, retired_at } => {
-                    if let Some(Point { payload, .. }) = points.get_mut(id)
-                        && payload.status == Status::Active
-                    {
-                        payload.status = *status;
-                        payload.valid_to = valid_to.unwrap_or(payload.valid_to);
-                        payload.retired_at = *retired_at;
-                    }
-                }
-                IndexOp::SetPayload { id, payload } => {
-                    if let Some(point) = points.get_mut(id) {
-                        point.payload = payload.clone();
-                    }
-                }
-                IndexOp::Delete { id } => {
-                    points.remove(id);
-                }
-            }
-        }
+        apply(ops, &mut self.serving.points.write().unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 
@@ -132,7 +180,7 @@ impl VectorIndex for ExactIndex {
         let mut wanted = query.vector.clone();
         normalise(&mut wanted);
         let mut found: Vec<Scored> = self
-            .read()
+            .read("search")?
             .values()
             .filter(|point| {
                 visibility.sees(&point.payload.visibility) && payload_matches(&query.filter, &point.payload)
@@ -153,7 +201,7 @@ impl VectorIndex for ExactIndex {
         ids: &[MemoryId],
         visibility: &Visibility,
     ) -> Result<HashMap<MemoryId, Vec<f32>>, PortError> {
-        let points = self.read();
+        let points = self.read("vectors")?;
         Ok(visible(&points, ids, visibility)
             .filter_map(|point| Some((point.id, vector_in(point, space)?.to_vec())))
             .collect())
@@ -164,7 +212,7 @@ impl VectorIndex for ExactIndex {
         ids: &[MemoryId],
         visibility: &Visibility,
     ) -> Result<HashMap<MemoryId, Payload>, PortError> {
-        let points = self.read();
+        let points = self.read("payloads")?;
         Ok(visible(&points, ids, visibility).map(|point| (point.id, point.payload.clone())).collect())
     }
 
@@ -176,7 +224,7 @@ impl VectorIndex for ExactIndex {
     ) -> Result<Vec<MemoryId>, PortError> {
         let above = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
         Ok(self
-            .read()
+            .read("ids")?
             .range(above)
             .filter(|(_, point)| visibility.sees(&point.payload.visibility))
             .map(|(id, _)| *id)
@@ -185,12 +233,12 @@ impl VectorIndex for ExactIndex {
     }
 
     async fn count(&self) -> Result<usize, PortError> {
-        Ok(self.read().len())
+        Ok(self.read("count")?.len())
     }
 
     /// Nothing outlives the process, so there is nothing to do.
     async fn flush(&self) -> Result<(), PortError> {
-        Ok(())
+        self.read("flush").map(drop)
     }
 
     /// Every search reads every vector; there is nothing to build.
@@ -198,9 +246,14 @@ impl VectorIndex for ExactIndex {
         Ok(())
     }
 
-    async fn clear(&self) -> Result<(), PortError> {
-        self.write().clear();
-        Ok(())
+    async fn rebuild(&self) -> Result<Arc<dyn Rebuild>, PortError> {
+        let number = self.serving.rebuild.fetch_add(1, Ordering::SeqCst) + 1;
+        let (spaces, serving) = (self.spaces.clone(), self.serving.clone());
+        Ok(Arc::new(Beside { spaces, number, points: RwLock::default(), serving }))
+    }
+
+    async fn withdraw(&self) {
+        self.serving.withdrawn.store(true, Ordering::SeqCst);
     }
 }
 

@@ -1,12 +1,27 @@
 //! Settings to adapters. `graph.url` and `vectors.url` say which.
+//!
+//! A server is waited for, since it may start after us, and is put behind a circuit; what runs in this process is there or
+//! is not.
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
-use super::{edge::EdgeIndex, exact::ExactIndex, sqlite::SqliteStore};
-use crate::ports::{Archive, Browse, GraphStore, Journal, MetaRow, PortError, SpaceSpec, TokenStore, VectorIndex};
+use backon::{ExponentialBuilder, Retryable};
+
+use super::{
+    circuit::CircuitSettings,
+    edge::EdgeIndex,
+    exact::ExactIndex,
+    guarded,
+    qdrant::{QdrantIndex, QdrantSettings},
+    sqlite::SqliteStore,
+};
+use crate::ports::{
+    Archive, Browse, GraphStore, Journal, MetaRow, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex,
+};
 
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
@@ -57,15 +72,26 @@ pub struct Index {
     pub index: Arc<dyn VectorIndex>,
     /// Whether it is empty by design, so that it is filled from the graph at each start.
     pub volatile: bool,
+    /// Why it cannot be used as it is: it is withdrawn, and a rebuild is due.
+    pub damaged: Option<String>,
 }
 
-/// Whether to use what is there.
+/// What to do with an index that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenIndex {
-    /// Use it.
+    /// Use it; one for other spaces is an error.
     Existing,
-    /// Remove it and start empty.
-    Anew,
+    /// Use it until a rebuild has replaced it, if it is for the same spaces; else it is withdrawn until then.
+    Replace,
+}
+
+/// How servers are reached; what runs in this process needs none of it.
+#[derive(Clone, Default)]
+pub struct Remote {
+    /// How long a start waits for a server that does not answer.
+    pub wait: Duration,
+    /// For `vectors.url` with a Qdrant server.
+    pub qdrant: QdrantSettings,
 }
 
 /// Opens the graph store; `sqlite:PATH` is relative to `dir`.
@@ -108,19 +134,80 @@ pub async fn restore_graph(
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.
-pub async fn open_index(url: &str, dir: &Path, spaces: &[SpaceSpec], how: OpenIndex) -> Result<Index, OpenError> {
+pub async fn open_index(
+    url: &str,
+    dir: &Path,
+    spaces: &[SpaceSpec],
+    how: OpenIndex,
+    remote: &Remote,
+) -> Result<Index, OpenError> {
     if url == "memory:" {
-        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true });
+        return Ok(Index { index: Arc::new(ExactIndex::new(spaces)), volatile: true, damaged: None });
+    }
+    let failed = |error| OpenError::Port { url: url.to_owned(), error };
+    if is_qdrant(url) {
+        let opened =
+            patiently("vectors.url", url, remote.wait, || QdrantIndex::open(url, spaces, &remote.qdrant)).await;
+        let (index, damaged) = match opened {
+            Ok(index) => (index, None),
+            Err(OpenError::Port { error, .. }) if error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace => {
+                let why = format!("{error}{}", reason(&error));
+                (QdrantIndex::open_withdrawn(url, spaces, &remote.qdrant).await.map_err(failed)?, Some(why))
+            }
+            Err(error) => return Err(error),
+        };
+        let index = guarded::index(Arc::new(index), CircuitSettings::default());
+        return Ok(Index { index: Arc::new(index), volatile: false, damaged });
     }
     let Some(path) = url.strip_prefix("edge:") else {
-        return Err(OpenError::UnknownUrl { key: "vectors.url", url: url.to_owned(), known: "edge:PATH, memory:" });
+        let known = "edge:PATH, http://HOST:PORT, https://HOST:PORT, memory:";
+        return Err(OpenError::UnknownUrl { key: "vectors.url", url: url.to_owned(), known });
     };
-    let opened = match how {
-        OpenIndex::Existing => EdgeIndex::open(&dir.join(path), spaces).await,
-        OpenIndex::Anew => EdgeIndex::recreate(&dir.join(path), spaces).await,
+    let path = dir.join(path);
+    let (index, damaged) = match EdgeIndex::open(&path, spaces).await {
+        Ok(index) => (index, None),
+        Err(error)
+            if error.kind == PortErrorKind::Corrupt
+                || error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace =>
+        {
+            (EdgeIndex::open_withdrawn(&path, spaces).await.map_err(failed)?, Some(format!("{error}{}", reason(&error))))
+        }
+        Err(error) => return Err(failed(error)),
     };
-    let index = opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?;
-    Ok(Index { index: Arc::new(index), volatile: false })
+    Ok(Index { index: Arc::new(index), volatile: false, damaged })
+}
+
+/// Removes from a server what [`open_index`] made there; what is in this process goes with its folder.
+pub async fn remove_index(url: &str, remote: &Remote) -> Result<(), OpenError> {
+    if !is_qdrant(url) {
+        return Ok(());
+    }
+    QdrantIndex::remove(url, &remote.qdrant).await.map_err(|error| OpenError::Port { url: url.to_owned(), error })
+}
+
+fn is_qdrant(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+/// Opens a server, and tries again for as long as `wait` while it does not answer. Any other failure is final.
+async fn patiently<T, F: Future<Output = Result<T, PortError>>>(
+    key: &'static str,
+    url: &str,
+    wait: Duration,
+    open: impl FnMut() -> F,
+) -> Result<T, OpenError> {
+    let tries = ExponentialBuilder::new()
+        .with_min_delay(Duration::from_millis(200))
+        .with_max_delay(Duration::from_secs(5))
+        .without_max_times()
+        .with_total_delay(Some(wait))
+        .with_jitter();
+    let opened = open
+        .retry(tries)
+        .when(|error| matches!(error.kind, PortErrorKind::Unavailable | PortErrorKind::Timeout))
+        .notify(|error, pause| tracing::warn!(?pause, "waiting for {key} {url}: {error}{}", reason(error)))
+        .await;
+    opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })
 }
 
 /// Adapters explain what to do in their source; the operator reads it, clients never do.

@@ -58,8 +58,11 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
             .collect::<anyhow::Result<_>>()?;
     }
     let graph = backends::open_graph(&config.graph.url, folder.path()).await?;
-    let index =
-        backends::open_index(&config.vectors.url, folder.path(), &spaces(&embedders), OpenIndex::Anew).await?.index;
+    let mut remote = wire::remote(config);
+    // Beside the collection of a service on that server, never in its place.
+    remote.qdrant.collection = format!("{}-eval-{}", remote.qdrant.collection, std::process::id());
+    let (url, spaces) = (&config.vectors.url, spaces(&embedders));
+    let index = backends::open_index(url, folder.path(), &spaces, OpenIndex::Existing, &remote).await?.index;
     let drain = Arc::new(Drain::new(graph.store.clone(), index.clone(), DrainSettings::default()));
     let stop = tokio_util::sync::CancellationToken::new();
     let (draining, stopped) = (drain.clone(), stop.clone());
@@ -101,6 +104,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     ask_bar.finish_and_clear();
     stop.cancel();
     running.await?;
+    backends::remove_index(url, &remote).await?;
     if ctx.json {
         return output::json(
             &json!({"dataset": set.name, "memories": set.memories.len(), "queries": set.queries.len(),

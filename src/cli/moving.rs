@@ -15,13 +15,13 @@ use serde_json::json;
 use super::{Context, Usage, admin, output, wire};
 use crate::{
     backends::{
-        self, Graph, Index, OpenError, OpenIndex, SystemClock,
+        self, Graph, Index, OpenIndex, SystemClock,
         archive::{ArchiveFolder, ArchiveWriter},
     },
     config::Config,
     jobs::{self, Drain, DrainSettings, Moved, Whole},
     models,
-    ports::{ArchiveSource, Clock, Embedder, Part, PortErrorKind, Row, VectorIndex},
+    ports::{ArchiveSource, Clock, Embedder, Part, Row, VectorIndex},
     write::spaces,
 };
 
@@ -91,9 +91,11 @@ impl Stores {
     ) -> anyhow::Result<Self> {
         let dir = &config.data.dir;
         let graph = backends::open_graph(graph, dir).await?;
-        let Index { index, volatile } =
-            backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Existing).await?;
-        Ok(Self { graph, index: (!volatile).then_some(index) })
+        let opened = Self::index(config, vectors, embedders).await?;
+        if let Some(why) = opened.damaged {
+            anyhow::bail!("the vector index {vectors} cannot be read ({why}); run `recollect reindex`");
+        }
+        Ok(Self { graph, index: (!opened.volatile).then_some(opened.index) })
     }
 
     /// Stores to fill.
@@ -103,19 +105,18 @@ impl Stores {
         vectors: &str,
         embedders: &[Arc<dyn Embedder>],
     ) -> anyhow::Result<Self> {
-        let dir = &config.data.dir;
-        let graph = backends::open_graph(graph, dir).await?;
-        let opened = backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Existing).await;
-        let Index { index, volatile } = match opened {
-            // An earlier try was killed while it made the index.
-            Err(OpenError::Port { error, .. })
-                if error.kind == PortErrorKind::Corrupt && jobs::no_vectors_yet(&*graph.store).await? =>
-            {
-                backends::open_index(vectors, dir, &spaces(embedders), OpenIndex::Anew).await?
-            }
-            opened => opened?,
-        };
+        let graph = backends::open_graph(graph, &config.data.dir).await?;
+        let Index { index, volatile, damaged } = Self::index(config, vectors, embedders).await?;
+        if damaged.is_some() {
+            // An earlier try was killed while it made or filled the index; an empty one is filled from the start.
+            index.rebuild().await?.switch().await?;
+        }
         Ok(Self { graph, index: (!volatile).then_some(index) })
+    }
+
+    async fn index(config: &Config, vectors: &str, embedders: &[Arc<dyn Embedder>]) -> anyhow::Result<Index> {
+        let (dir, spaces) = (&config.data.dir, spaces(embedders));
+        Ok(backends::open_index(vectors, dir, &spaces, OpenIndex::Existing, &wire::remote(config)).await?)
     }
 
     /// Everything in it: what waits for the index is brought there first, and nothing waits for the graph store.

@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    backends::{self, Index, OpenIndex},
-    config::Config,
+    backends::{
+        self, Index, OpenIndex, Remote,
+        qdrant::{QdrantSettings, Quantization},
+    },
+    config::{self, Config},
     domain::{Caller, Visibility},
     jobs::{self, Drain, DrainSettings},
     models,
@@ -119,9 +122,10 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     check_models(&*graph.store, &embedders, on_other_models).await?;
     let how = match on_other_models {
         Models::MustMatch => OpenIndex::Existing,
-        Models::Replace => OpenIndex::Anew,
+        Models::Replace => OpenIndex::Replace,
     };
-    let Index { index, volatile } = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how).await?;
+    let Index { index, volatile, damaged } =
+        backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how, &remote(config)).await?;
     let drain = Arc::new(Drain::new(
         graph.store.clone(),
         index.clone(),
@@ -197,6 +201,29 @@ pub(super) fn model_options(config: &Config) -> models::ModelOptions {
         batch: config.models.batch,
         threads: config.models.threads,
         query_cache: config.models.query_cache,
+    }
+}
+
+/// How servers are reached, from the settings.
+pub(super) fn remote(config: &Config) -> Remote {
+    let qdrant = &config.vectors.qdrant;
+    Remote {
+        wait: Duration::from_secs(config.server.wait_secs),
+        qdrant: QdrantSettings {
+            collection: qdrant.collection.clone(),
+            api_key: qdrant.api_key.reveal().map(str::to_owned),
+            timeout: Duration::from_millis(qdrant.timeout_ms),
+            write_timeout: Duration::from_millis(qdrant.write_timeout_ms),
+            m: qdrant.m,
+            ef_construct: qdrant.ef_construct,
+            quantization: match qdrant.quantization {
+                config::Quantization::None => Quantization::None,
+                config::Quantization::Scalar => Quantization::Scalar,
+            },
+            on_disk: qdrant.vectors_on_disk,
+            shards: qdrant.shards,
+            replicas: qdrant.replicas,
+        },
     }
 }
 

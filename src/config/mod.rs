@@ -3,6 +3,8 @@
 //! The environment is read here and nowhere else. To add a key: a line with a sentence in `config.default.toml`, a field
 //! below; the test checks that neither has one the other lacks.
 
+mod secret;
+
 use std::path::{Path, PathBuf};
 
 use figment::{
@@ -12,6 +14,8 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 use crate::{mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, telemetry::Log, write::WriteSettings};
+
+pub use secret::Secret;
 
 /// The defaults, as a documented file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -64,6 +68,7 @@ pub struct Server {
     pub allowed_origins: Vec<String>,
     pub max_body_bytes: usize,
     pub shutdown_secs: u64,
+    pub wait_secs: u64,
     pub mcp: McpSettings,
     pub oauth: OAuth,
     pub graphql: Graphql,
@@ -121,6 +126,34 @@ pub struct Vectors {
     pub flush_rows: usize,
     pub flush_secs: u64,
     pub optimize_points: usize,
+    pub qdrant: Qdrant,
+}
+
+/// See `[vectors.qdrant]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Qdrant {
+    pub api_key: Secret,
+    pub collection: String,
+    pub timeout_ms: u64,
+    pub write_timeout_ms: u64,
+    pub m: u64,
+    pub ef_construct: u64,
+    pub quantization: Quantization,
+    pub vectors_on_disk: bool,
+    pub shards: u32,
+    pub replicas: u32,
+}
+
+/// Smaller vectors to search by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantization {
+    /// None.
+    None,
+    /// A byte for each number.
+    Scalar,
 }
 
 /// See `[models]` in `config.default.toml`.
@@ -172,6 +205,21 @@ impl Config {
         }
         if self.models.batch == 0 {
             return wrong("models.batch", "must be at least 1");
+        }
+        let qdrant = &self.vectors.qdrant;
+        let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        if qdrant.collection.is_empty() || !plain(&qdrant.collection) {
+            return wrong("vectors.qdrant.collection", "must be of letters, digits, - and _");
+        }
+        for (key, value) in [
+            ("vectors.qdrant.timeout_ms", qdrant.timeout_ms),
+            ("vectors.qdrant.write_timeout_ms", qdrant.write_timeout_ms),
+            ("vectors.qdrant.m", qdrant.m),
+            ("vectors.qdrant.ef_construct", qdrant.ef_construct),
+        ] {
+            if value == 0 {
+                return wrong(key, "must be at least 1");
+            }
         }
         let oauth = &self.server.oauth;
         for server in &oauth.authorization_servers {
@@ -233,6 +281,9 @@ mod tests {
             ("[reed]\nx = 1", "reed"),
             ("[write]\nsupplements_from = 2.0", "write.supplements"),
             ("[log]\nformat = \"xml\"", "log.format"),
+            ("[vectors.qdrant]\ncollection = \"a/b\"", "vectors.qdrant.collection"),
+            ("[vectors.qdrant]\nquantization = \"binary\"", "vectors.qdrant.quantization"),
+            ("[vectors.qdrant]\ntimeout_ms = 0", "vectors.qdrant.timeout_ms"),
             ("[log]\nlevel = \"recollect=loud\"", "log.level"),
             ("[server.mcp]\nmax_protocol_version = \"2027-01-01\"", "server.mcp.max_protocol_version"),
             ("[server.oauth]\nauthorization_servers = [\"login\"]", "server.oauth.authorization_servers"),

@@ -274,6 +274,16 @@ pub enum IndexOp {
     },
 }
 
+impl IndexOp {
+    /// The memory it is about.
+    pub fn id(&self) -> MemoryId {
+        match self {
+            Self::Upsert(point) => point.id,
+            Self::Retire { id, .. } | Self::SetPayload { id, .. } | Self::Delete { id } => *id,
+        }
+    }
+}
+
 impl ChangeSet {
     /// What the index must do for this change, in order. Memories without vectors (quarantined ones) have no point.
     pub fn index_ops(&self) -> Vec<IndexOp> {

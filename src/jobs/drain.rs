@@ -5,8 +5,9 @@
 //! Every write to the index goes through here, under one lock: [`Drain::exclusive`] is for the doctor and the reindex.
 
 use std::{
+    collections::HashSet,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -19,8 +20,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    domain::{IndexOp, Visibility},
-    ports::{GraphStore, PortError, PortErrorKind, VectorIndex},
+    domain::{IndexOp, MemoryId, Visibility},
+    ports::{GraphStore, PortError, PortErrorKind, Rebuild, VectorIndex},
     telemetry::OUTBOX_ROWS,
 };
 
@@ -88,7 +89,7 @@ struct Inner {
     flushing: Mutex<()>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Cursor {
     /// The last row applied.
     applied: u64,
@@ -100,6 +101,15 @@ struct Cursor {
     unoptimized: usize,
     failures: u32,
     retry_at: Option<Instant>,
+    beside: Option<Beside>,
+}
+
+/// The index that a reindex fills beside the one that serves; rows go to both. The reindex owns it: when that is given
+/// up, so is this.
+struct Beside {
+    index: Weak<dyn Rebuild>,
+    /// Memories that rows were about since [`Exclusive::touched`] was last asked.
+    touched: HashSet<MemoryId>,
 }
 
 impl Drain {
@@ -192,21 +202,56 @@ impl Exclusive {
 
     /// Applies operations that no row asks for.
     pub async fn apply(&mut self, ops: Vec<IndexOp>) -> Result<(), PortError> {
-        self.held(|inner, _| Box::pin(async move { inner.index.apply(&ops).await })).await
+        self.held(|inner, cursor| Box::pin(async move { inner.apply(cursor, &ops).await })).await
     }
 
-    /// Empties the index and passes over the rows that are in the outbox now: the caller fills it from the records that
-    /// they led to. They are removed at the next flush.
-    pub async fn clear(&mut self) -> Result<(), PortError> {
+    /// Starts an index beside the one that serves. Rows go to both from now on. If the one that was there cannot be used,
+    /// the rows that wait are passed over: they may hold vectors of other models, and the records that they led to are
+    /// there to be read.
+    pub async fn begin(&mut self) -> Result<Arc<dyn Rebuild>, PortError> {
         self.held(|inner, cursor| {
             Box::pin(async move {
-                inner.index.clear().await?;
-                loop {
-                    let rows = inner.graph.outbox(cursor.applied, inner.settings.batch_rows).await?;
-                    let Some(last) = rows.last() else { return Ok(()) };
-                    cursor.applied = last.seq;
-                    cursor.unflushed += rows.len();
+                match inner.pass(cursor).await {
+                    Err(error) if error.kind == PortErrorKind::Corrupt => inner.pass_over(cursor).await?,
+                    passed => drop(passed?),
                 }
+                let beside = inner.index.rebuild().await?;
+                cursor.beside = Some(Beside { index: Arc::downgrade(&beside), touched: HashSet::new() });
+                Ok(beside)
+            })
+        })
+        .await
+    }
+
+    /// The memories that rows were about since this was last asked.
+    pub async fn touched(&mut self) -> Result<HashSet<MemoryId>, PortError> {
+        self.held(|_, cursor| {
+            Box::pin(async move {
+                Ok(cursor.beside.as_mut().map(|it| std::mem::take(&mut it.touched)).unwrap_or_default())
+            })
+        })
+        .await
+    }
+
+    /// Applies operations that no row asks for to the index beside.
+    pub async fn fill(&mut self, beside: &Arc<dyn Rebuild>, ops: Vec<IndexOp>) -> Result<(), PortError> {
+        let beside = Arc::clone(beside);
+        self.held(|_, _| Box::pin(async move { beside.apply(&ops).await })).await
+    }
+
+    /// Lets the index beside serve.
+    pub async fn switch(&mut self, beside: &Arc<dyn Rebuild>) -> Result<(), PortError> {
+        let beside = Arc::clone(beside);
+        self.held(|inner, cursor| {
+            Box::pin(async move {
+                inner.pass(cursor).await?;
+                let ours = |it: &Beside| std::ptr::addr_eq(it.index.as_ptr(), Arc::as_ptr(&beside));
+                if !cursor.beside.as_ref().is_some_and(ours) {
+                    return Err(PortError::new(PortErrorKind::Conflict, "drain", "switch", "rows did not reach it"));
+                }
+                beside.switch().await?;
+                (cursor.beside, cursor.retry_at) = (None, None);
+                Ok(())
             })
         })
         .await
@@ -250,7 +295,7 @@ impl Inner {
             let full = batch.len() == self.settings.batch_rows;
             if let Some(last) = batch.last().map(|row| row.seq) {
                 let ops: Vec<IndexOp> = batch.into_iter().map(|row| row.op).collect();
-                self.index.apply(&ops).await?;
+                self.apply(cursor, &ops).await?;
                 cursor.applied = last;
                 cursor.unflushed += ops.len();
                 cursor.unflushed_since.get_or_insert_with(Instant::now);
@@ -262,6 +307,37 @@ impl Inner {
                 return Ok(rows);
             }
         }
+    }
+
+    /// Moves the cursor past the rows that are there.
+    async fn pass_over(&self, cursor: &mut Cursor) -> Result<(), PortError> {
+        loop {
+            let rows = self.graph.outbox(cursor.applied, self.settings.batch_rows).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            cursor.applied = last.seq;
+            cursor.unflushed += rows.len();
+        }
+    }
+
+    async fn apply(&self, cursor: &mut Cursor, ops: &[IndexOp]) -> Result<(), PortError> {
+        let Some(beside) = cursor.beside.as_mut() else { return self.index.apply(ops).await };
+        let Some(index) = beside.index.upgrade() else {
+            cursor.beside = None;
+            return self.index.apply(ops).await;
+        };
+        match self.index.apply(ops).await {
+            // It is on its way out, and the one beside has everything.
+            Err(error) if error.kind == PortErrorKind::Corrupt => {}
+            applied => applied?,
+        }
+        beside.touched.extend(ops.iter().map(IndexOp::id));
+        if let Err(error) = index.apply(ops).await {
+            // Whoever fills it learns of this when it is to be switched; the one that serves goes on.
+            let source = error.source.as_deref().map(tracing::field::display);
+            tracing::warn!(%error, source, "the index that was built beside is given up");
+            cursor.beside = None;
+        }
+        Ok(())
     }
 
     /// A pass that keeps the count of failures; `None` while it is too early for another try.
@@ -333,6 +409,11 @@ impl Inner {
         let (applied, unflushed) = {
             let cursor = self.cursor.lock().await;
             if cursor.unflushed == 0 {
+                return Ok(cursor.durable);
+            }
+            if cursor.beside.is_some() && self.index.count().await.is_err_and(|error| error.kind == PortErrorKind::Corrupt)
+            {
+                // What the rows ask for is in the index beside alone, which is nothing before it is whole.
                 return Ok(cursor.durable);
             }
             (cursor.applied, cursor.unflushed)

@@ -32,4 +32,4 @@ pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};
 pub use reranker::Reranker;
 pub use token_store::{StoredToken, TokenStore};
-pub use vector_index::{SpaceSpec, VectorIndex, VectorQuery};
+pub use vector_index::{Rebuild, SpaceSpec, VectorIndex, VectorQuery};

@@ -1,6 +1,6 @@
 //! The derived index of vectors. It can always be rebuilt from the graph store and the embedders.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 
@@ -64,6 +64,22 @@ pub trait VectorIndex: Send + Sync {
     async fn flush(&self) -> Result<(), PortError>;
     /// Builds what makes searches fast, if it is worth it by now. Slow; searches go on meanwhile.
     async fn optimize(&self) -> Result<(), PortError>;
-    /// Removes everything, to build anew.
-    async fn clear(&self) -> Result<(), PortError>;
+    /// Starts an empty index with the same spaces beside this one, which serves on. A second call gives up the first's.
+    async fn rebuild(&self) -> Result<Arc<dyn Rebuild>, PortError>;
+    /// What is there is not whole: from now on every call but [`Self::rebuild`] answers `Corrupt`, until a rebuild has
+    /// switched. An index that was found damaged when it was opened begins so.
+    async fn withdraw(&self);
+}
+
+/// An index being filled beside the one that serves. Searches find nothing of it before [`Self::switch`]; if that never
+/// comes, for whatever reason, nothing has changed, and the next rebuild or the next start removes what was left.
+#[async_trait]
+pub trait Rebuild: Send + Sync {
+    /// As [`VectorIndex::apply`].
+    async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError>;
+    /// Builds what makes searches fast, if it is worth it. Slow; [`Self::apply`] goes on meanwhile.
+    async fn optimize(&self) -> Result<(), PortError>;
+    /// Makes everything applied so far durable, puts this index in the place of the one that serves, at once, and removes
+    /// that one. After an error the old one serves, or after a crash one of the two, whole.
+    async fn switch(&self) -> Result<(), PortError>;
 }

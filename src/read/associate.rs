@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{
     AssociateReply, AssociateRequest, AssociatedItem, Mode, ReadContext, RecallItem, Seed, Subgraph, SubgraphEdge,
     SubgraphNode,
-    candidates::{Arms, Candidates, candidates, deadline},
+    candidates::{Arms, Candidates, candidates, deadline, in_time, no_arm},
     cursor::Cursor,
     expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Order, items},
@@ -29,9 +29,13 @@ const MAX_DEPTH: usize = 4;
 /// Ids to start from at most.
 const MAX_IDS: usize = 20;
 
-/// Walks the graph from what answers the query, or from the given memories. The given memories, and the best match, are not
-/// among the items.
+/// Walks the graph from what answers the query, or from the given memories, by the deadline. The given memories, and the best
+/// match, are not among the items.
 pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
+    in_time(ctx, answer(ctx, caller, request)).await
+}
+
+async fn answer(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -> Result<AssociateReply, Error> {
     let started = Instant::now();
     input::require(caller, Right::MemoryRead)?;
     let cursor = {
@@ -64,6 +68,9 @@ pub async fn associate(ctx: &ReadContext, caller: &Caller, request: AssociateReq
             let query = input::text("query", query, ctx.settings.max_query_bytes)?;
             let arms = Arms { semantic: true, keyword: true, concepts: true, recent: false, ask: true };
             let found = candidates(ctx, &query, arms, &filter, &visibility, deadline).await;
+            if !found.answered {
+                return Err(no_arm());
+            }
             let evidence = fused(ctx, Mode::Hybrid, &found);
             let seeds = seeds(&evidence, ctx.settings.activation.seeds);
             (found, evidence, seeds)

@@ -1,12 +1,13 @@
 //! Asks the arms, side by side and under the deadline. What fails or is late is named, not hidden.
 
-use std::{collections::HashMap, future::Future, time::Duration};
+use std::{collections::HashMap, future::Future};
 
 use tokio::time::Instant;
 
 use super::{Degraded, ReadContext};
 use crate::{
     domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility, cosine},
+    error::{Error, ErrorCode},
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
     telemetry::timed,
@@ -17,6 +18,10 @@ use crate::{
 const LABEL_WORDS: usize = 7;
 /// Memories about one subject that a query brings in at most.
 const MEMBERS: usize = 64;
+/// Parts of the service, as `/readyz` names them.
+pub(super) const GRAPH: &str = "graph";
+pub(super) const VECTORS: &str = "vectors";
+const MODELS: &str = "models";
 
 /// A query in one vector space, and the memories it speaks for there.
 pub(super) struct QueryVector<'a> {
@@ -56,6 +61,8 @@ pub(super) struct Candidates<'a> {
     pub recent: Vec<Scored>,
     /// Memories that the caller sees.
     pub total: usize,
+    /// Whether meaning, words or time answered; the graph adds to these, and is nothing without them.
+    pub answered: bool,
     pub degraded: Vec<Degraded>,
 }
 
@@ -84,12 +91,12 @@ pub(super) async fn candidates<'a>(
         if !arms.semantic {
             return Ok((Vec::new(), Vec::new()));
         }
-        let mut queries = timed("embed", query_vectors(ctx, query)).await?;
+        let mut queries = by_deadline(deadline, MODELS, timed("embed", query_vectors(ctx, query))).await?;
         let last = last_of_several_lines(query).filter(|_| arms.ask);
         let (mut hits, asks, replaced) = tokio::try_join!(
-            timed("vector", search(ctx, &queries, filter, limit, visibility)),
-            asks(&queries, last),
-            replaced(ctx, &queries, filter, visibility)
+            by_deadline(deadline, VECTORS, timed("vector", search(ctx, &queries, filter, limit, visibility))),
+            by_deadline(deadline, MODELS, asks(&queries, last)),
+            by_deadline(deadline, GRAPH, replaced(ctx, &queries, filter, visibility))
         )?;
         if !replaced.is_empty() {
             // The index knows these by another text, if it found them at all.
@@ -125,12 +132,14 @@ pub(super) async fn candidates<'a>(
         timed("recent", ctx.graph.recent(filter, limit, visibility)).await
     };
     let (semantic, keyword, concepts, recent) = tokio::join!(
-        by_deadline(deadline, "semantic", semantic),
+        semantic,
         by_deadline(deadline, "keyword", keyword),
         by_deadline(deadline, "concepts", concepts),
         by_deadline(deadline, "recent", recent),
     );
-    let mut found = Candidates { terms: terms.clone(), ..Candidates::default() };
+    let answered = [arms.semantic && semantic.is_ok(), arms.keyword && keyword.is_ok(), arms.recent && recent.is_ok()];
+    let answered = answered.contains(&true);
+    let mut found = Candidates { terms: terms.clone(), answered, ..Candidates::default() };
     let degraded = &mut found.degraded;
     (found.queries, found.semantic) = or_missing(semantic, degraded);
     found.keyword = or_missing(keyword, degraded);
@@ -314,7 +323,19 @@ pub(super) async fn vectors_of(
     .await
 }
 
-/// The moment by which an answer must be there.
+/// The moment by which the parts of an answer must be there. What is left of the deadline of the whole is for reading the
+/// memories that they found.
 pub(super) fn deadline(ctx: &ReadContext) -> Instant {
-    Instant::now() + Duration::from_millis(ctx.settings.deadline_ms)
+    Instant::now() + ctx.settings.deadline() / 8 * 7
+}
+
+/// Gives `answer` until the deadline of the whole: a store that has gone silent by then keeps nobody waiting.
+pub(super) async fn in_time<T>(ctx: &ReadContext, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let late = |_| Error::new(ErrorCode::Timeout, "a store did not answer in time").advise("try again in a moment");
+    tokio::time::timeout(ctx.settings.deadline(), answer).await.map_err(late)?
+}
+
+/// The error of a question that no arm could answer.
+pub(super) fn no_arm() -> Error {
+    Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment")
 }

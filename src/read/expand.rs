@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     Degraded, PathStep, ReadContext,
-    candidates::{QueryVector, by_deadline, vectors_of},
+    candidates::{GRAPH, QueryVector, VECTORS, by_deadline, vectors_of},
 };
 use crate::{
     domain::{Direction, EdgeKind, Filter, MemoryId, Visibility, cosine},
@@ -67,7 +67,7 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
     };
     let mut expanded = Expanded::default();
     let neighbourhood = timed("neighbourhood", ctx.graph.neighbourhood(&query, visibility));
-    expanded.neighbourhood = match by_deadline(*deadline, "graph", neighbourhood).await {
+    expanded.neighbourhood = match by_deadline(*deadline, GRAPH, neighbourhood).await {
         Ok(neighbourhood) => neighbourhood,
         Err(missing) => {
             expanded.degraded.push(missing);
@@ -75,7 +75,7 @@ pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expan
         }
     };
     let ids: Vec<MemoryId> = expanded.neighbourhood.nodes.iter().map(|node| node.id).collect();
-    let vectors = match by_deadline(*deadline, "semantic", vectors_of(ctx, queries, &ids, visibility)).await {
+    let vectors = match by_deadline(*deadline, VECTORS, vectors_of(ctx, queries, &ids, visibility)).await {
         Ok(vectors) => vectors,
         Err(missing) => {
             expanded.degraded.push(missing);

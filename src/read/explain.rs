@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{
     ArmTrace, ExplainReply, ExplainRequest, FailedFilter, Mode, ReadContext,
-    candidates::{Arms, Candidates, by_deadline, candidates, deadline, vectors_of},
+    candidates::{Arms, Candidates, VECTORS, by_deadline, candidates, deadline, vectors_of},
     expand::{ALL_EDGES, Expansion, expand, path_steps},
     rank::{Evidence, Order, judged, ranked},
     recall::{DEFAULT_LIMIT, add_reached, fused, seeds},
@@ -53,7 +53,7 @@ pub async fn explain(ctx: &ReadContext, caller: &Caller, request: ExplainRequest
     let (near, far) = tokio::join!(expand(ctx, &found.queries, &near), expand(ctx, &found.queries, &far));
     let graph = by_activation(&far.reached);
     let path = far.reached.get(&id).map_or_else(Vec::new, |reached| path_steps(&reached.path, &far.neighbourhood));
-    let own = by_deadline(deadline, "semantic", own_similarity(ctx, &found, &memory, &visibility)).await;
+    let own = by_deadline(deadline, VECTORS, own_similarity(ctx, &found, &memory, &visibility)).await;
     let own = own.unwrap_or_else(|missing| {
         found.degraded.push(missing);
         None

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Degraded, Mode, ReadContext, RecallItem, RecallReply, RecallRequest, Understood,
-    candidates::{Arms, Candidates, by_deadline, candidates, deadline},
+    candidates::{Arms, Candidates, by_deadline, candidates, deadline, in_time, no_arm},
     cursor::Cursor,
     expand::{ALL_EDGES, Expanded, Expansion, expand, path_steps},
     rank::{Evidence, Order, items, unranked},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::{AsOf, Caller, Direction, Filter, Memory, MemoryId, MemoryType, Right, Scope, Visibility},
-    error::{Error, ErrorCode},
+    error::Error,
     input,
     scoring::{fuse, scaled},
     text,
@@ -46,8 +46,12 @@ pub(super) struct Question {
     pub explain: bool,
 }
 
-/// Answers a question from what the caller may see.
+/// Answers a question from what the caller may see, by the deadline.
 pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
+    in_time(ctx, answer(ctx, caller, request)).await
+}
+
+async fn answer(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> Result<RecallReply, Error> {
     let started = Instant::now();
     input::require(caller, Right::MemoryRead)?;
     let cursor = {
@@ -82,7 +86,7 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         min_score: question.min_score,
     };
     let (mut items, mut more) = items(ctx, evidence, &order, &visibility).await?;
-    let spaces = spaces(&found);
+    let (spaces, answered) = (spaces(&found), found.answered);
     let mut degraded = found.degraded;
     let (mut constraints, more_constraints) = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
@@ -92,11 +96,8 @@ pub async fn recall(ctx: &ReadContext, caller: &Caller, request: RecallRequest) 
         let reason = format!("only {CONSTRAINTS} are given");
         degraded.push(Degraded { part: "constraints".to_owned(), reason });
     }
-    let asked = usize::from(arms.semantic) + usize::from(arms.keyword) + usize::from(arms.recent);
-    if items.is_empty()
-        && degraded.iter().filter(|missing| missing.part != "constraints" && missing.part != "graph").count() >= asked
-    {
-        return Err(Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment"));
+    if items.is_empty() && !answered {
+        return Err(no_arm());
     }
     if !question.explain {
         items.iter_mut().chain(&mut constraints).for_each(|item| item.why = None);

@@ -86,7 +86,7 @@ pub struct Understood {
 /// A part that did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct Degraded {
-    /// semantic, keyword, recent or graph.
+    /// vectors, models, keyword, concepts, recent, graph or constraints.
     pub part: String,
     /// Why it is missing.
     pub reason: String,

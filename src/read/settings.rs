@@ -1,5 +1,7 @@
 //! Limits and weights of the read path; `[read]` in `config.default.toml` explains each.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::scoring::{ActivationWeights, FusionWeights, RankWeights};
@@ -36,6 +38,11 @@ pub struct ReadSettings {
 }
 
 impl ReadSettings {
+    /// Until when an answer must be there, from its beginning.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms)
+    }
+
     /// The key that is wrong, and why.
     pub fn check(&self) -> Result<(), String> {
         for (key, value) in [

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{
     BriefReply, BriefRequest, Mode, ReadContext, SummarizeReply, SummarizeRequest, SummarySource,
-    candidates::{Arms, candidates, deadline},
+    candidates::{Arms, candidates, deadline, no_arm},
     rank::{Order, ranked},
     recall::fused,
 };
 use crate::{
     domain::{AsOf, Caller, EdgeKind, Filter, Memory, MemoryId, Right, Status, Visibility},
-    error::{Error, ErrorCode},
+    error::Error,
     input, text,
 };
 
@@ -83,10 +83,8 @@ async fn on_topic(
 ) -> Result<Vec<MemoryId>, Error> {
     let arms = Arms { semantic: true, keyword: true, concepts: true, recent: false, ask: false };
     let found = candidates(ctx, topic, arms, filter, visibility, deadline(ctx)).await;
-    if found.degraded.iter().any(|missing| missing.part == "semantic")
-        && found.degraded.iter().any(|missing| missing.part == "keyword")
-    {
-        return Err(Error::new(ErrorCode::Unavailable, "no arm could answer").advise("try again in a moment"));
+    if !found.answered {
+        return Err(no_arm());
     }
     let evidence = fused(ctx, Mode::Hybrid, &found);
     let now = filter.now.unwrap_or_else(|| ctx.clock.now());

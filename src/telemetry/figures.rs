@@ -31,6 +31,8 @@ pub const CONCEPTS: &str = "recollect_concepts";
 pub const OUTBOX_ROWS: &str = "recollect_outbox_rows";
 /// Writes that wait for their turn, or have it.
 pub const WRITES_WAITING: &str = "recollect_writes_waiting";
+/// Whether a store is left alone because it does not answer (1) or used (0), by `part`. Of stores that are servers.
+pub const CIRCUIT_OPEN: &str = "recollect_circuit_open";
 
 /// What a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ enum Kind {
 }
 
 /// Every metric with what it says.
-const TABLE: [(&str, Kind, &str); 10] = [
+const TABLE: [(&str, Kind, &str); 11] = [
     (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
     (
         PART_SECONDS,
@@ -56,6 +58,7 @@ const TABLE: [(&str, Kind, &str); 10] = [
     (CONCEPTS, Kind::Gauge, "Concepts in the graph store"),
     (OUTBOX_ROWS, Kind::Gauge, "Outbox rows that the vector index has still to make durable"),
     (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
+    (CIRCUIT_OPEN, Kind::Gauge, "Whether a store that is a server is left alone because it does not answer, by part"),
 ];
 
 /// From 1 ms to 10 s, dense around the promised latencies: 25, 80 and 120 ms, and 800 ms of deadline.
@@ -75,6 +78,11 @@ pub fn gauge_stores(memories: usize, edges: usize, concepts: usize, outbox: usiz
     for (name, count) in [(MEMORIES, memories), (EDGES, edges), (CONCEPTS, concepts), (OUTBOX_ROWS, outbox)] {
         metrics::gauge!(name).set(count as f64);
     }
+}
+
+/// Shows whether the store that is `part` of the service is left alone.
+pub fn show_circuit(part: &'static str, open: bool) {
+    metrics::gauge!(CIRCUIT_OPEN, "part" => part).set(if open { 1.0 } else { 0.0 });
 }
 
 /// Counts an error that leaves through a face.

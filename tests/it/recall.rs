@@ -335,9 +335,10 @@ impl VectorIndex for Down {
     async fn optimize(&self) -> Result<(), PortError> {
         Err(down())
     }
-    async fn clear(&self) -> Result<(), PortError> {
+    async fn rebuild(&self) -> Result<Arc<dyn recollect::ports::Rebuild>, PortError> {
         Err(down())
     }
+    async fn withdraw(&self) {}
 }
 
 fn down() -> PortError {
@@ -356,7 +357,7 @@ async fn without_the_index_words_still_answer_and_the_missing_part_is_named() {
     assert_eq!(reply.state, StoreState::PendingIndex, "no false success");
     let reply = recall(&app, "kettle", "hybrid").await;
     assert_eq!(reply.items.len(), 1);
-    assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["semantic"]);
+    assert_eq!(reply.degraded.iter().map(|missing| missing.part.as_str()).collect::<Vec<_>>(), ["vectors"]);
     let request =
         RecallRequest { query: "kettle".to_owned(), mode: Some("semantic".to_owned()), ..RecallRequest::default() };
     let error = app.service.recall(&caller(), request).await.expect_err("no arm is left");

@@ -25,6 +25,10 @@ pub(super) enum EdgeError {
     InUse,
     #[error("the shard was lost when it was last loaded again")]
     Closed,
+    #[error("the index is being built anew")]
+    Withdrawn,
+    #[error("another rebuild has begun since")]
+    GivenUp,
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("filter fields of a point: {0}")]
@@ -44,7 +48,8 @@ impl EdgeError {
     /// The port's error for this operation.
     pub(super) fn during(self, operation: &'static str) -> PortError {
         let kind = match &self {
-            Self::Unreadable(_) | Self::Closed => PortErrorKind::Corrupt,
+            Self::Unreadable(_) | Self::Closed | Self::Withdrawn => PortErrorKind::Corrupt,
+            Self::GivenUp => PortErrorKind::Conflict,
             Self::Spaces { .. } | Self::Space(_) => PortErrorKind::Mismatch,
             Self::InUse => PortErrorKind::Unavailable,
             Self::Engine(_) | Self::Panicked(_) | Self::Io(_) | Self::Payload(_) | Self::Task(_) => {

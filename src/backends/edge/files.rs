@@ -1,7 +1,8 @@
 //! The data directory: what lies in it, and how it is created, loaded and kept small.
 //!
-//! `lock` is held by the one process that may use it; `spaces.json` is written last, so a directory without it was not
-//! finished; `points.json` says how much there must be; `shard/` belongs to the engine.
+//! `lock` is held by the one process that may use it. Each shard, which belongs to the engine, has a folder of its own
+//! with a file beside it that says how much there must be. `spaces.json` names the shard that serves; it is written last
+//! and at once, so one being built is nothing until it is whole, and [`tidy`] removes what is not named.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -16,7 +17,32 @@ use serde::{Deserialize, Serialize};
 use super::{error::EdgeError, mapping};
 use crate::ports::SpaceSpec;
 
-/// One entry of `spaces.json`.
+/// A shard's place in the directory.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    dir: PathBuf,
+    name: String,
+}
+
+impl Place {
+    fn shard(&self) -> PathBuf {
+        self.dir.join(&self.name)
+    }
+
+    fn points(&self) -> PathBuf {
+        self.dir.join(format!("{}.points.json", self.name))
+    }
+}
+
+/// `spaces.json`. Before there could be two shards it was the list alone.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Manifest {
+    Named { shard: String, spaces: Vec<StoredSpace> },
+    List(Vec<StoredSpace>),
+}
+
+/// One entry of the list.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct StoredSpace {
     name: String,
@@ -34,58 +60,96 @@ pub(super) fn lock(dir: &Path) -> Result<File, EdgeError> {
     }
 }
 
-/// Loads what is there, or creates it where nothing is. The flag says that it was created.
-pub(super) fn open(dir: &Path, spaces: &[SpaceSpec]) -> Result<(EdgeShard, bool), EdgeError> {
-    match fs::read(manifest(dir)) {
-        Ok(bytes) => {
-            let stored: Vec<StoredSpace> = serde_json::from_slice(&bytes)
-                .map_err(|error| EdgeError::Unreadable(format!("the list of spaces: {error}")))?;
-            compare(stored, spaces)?;
-            Ok((load(dir, spaces)?, false))
-        }
+/// Loads what is there, or creates it where nothing is.
+pub(super) fn open(dir: &Path, spaces: &[SpaceSpec]) -> Result<(EdgeShard, Place), EdgeError> {
+    let manifest = match fs::read(manifest(dir)) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|error| EdgeError::Unreadable(format!("the list of spaces: {error}")))?,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if shard(dir).exists() {
+            if shards(dir).next().is_some() {
                 return Err(EdgeError::Unreadable("the list of spaces is missing".to_owned()));
             }
-            Ok((create(dir, spaces)?, true))
+            let (created, place) = create(dir, spaces)?;
+            name(&place, spaces)?;
+            return Ok((created, place));
         }
-        Err(error) => Err(EdgeError::Unreadable(format!("the list of spaces: {error}"))),
-    }
+        Err(error) => return Err(EdgeError::Unreadable(format!("the list of spaces: {error}"))),
+    };
+    let (name, stored) = match manifest {
+        Manifest::Named { shard, spaces } => (shard, spaces),
+        Manifest::List(spaces) => ("shard".to_owned(), spaces),
+    };
+    compare(stored, spaces)?;
+    let place = Place { dir: dir.to_owned(), name };
+    let loaded = load(&place, spaces)?;
+    tidy(dir, &[&place]);
+    Ok((loaded, place))
 }
 
-/// Creates an empty shard over whatever is there.
-pub(super) fn create(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeError> {
-    remove_if_there(fs::remove_file(manifest(dir)))?;
-    remove_if_there(fs::remove_file(points(dir)))?;
-    remove_if_there(fs::remove_dir_all(shard(dir)))?;
-    fs::create_dir_all(shard(dir))?;
+/// Creates an empty shard that nothing names yet.
+pub(super) fn create(dir: &Path, spaces: &[SpaceSpec]) -> Result<(EdgeShard, Place), EdgeError> {
+    let number = shards(dir).filter_map(|name| Some(name.strip_prefix("shard-")?.parse::<u64>().ok()? + 1)).max();
+    let name = match number {
+        None if shards(dir).next().is_none() => "shard".to_owned(),
+        number => format!("shard-{}", number.unwrap_or(1)),
+    };
+    let place = Place { dir: dir.to_owned(), name };
+    remove_if_there(fs::remove_file(place.points()))?;
+    fs::create_dir_all(place.shard())?;
     let created = guarded(|| {
-        let created = EdgeShard::new(&shard(dir), mapping::config(spaces))?;
+        let created = EdgeShard::new(&place.shard(), mapping::config(spaces))?;
         mapping::field_indexes().try_for_each(|index| created.update(index))?;
         created.flush();
         Ok(created)
     })?;
-    let unfinished = dir.join("spaces.json.new");
+    Ok((created, place))
+}
+
+/// Makes `place` the one that is loaded from now on: at once, and durable when it returns.
+pub(super) fn name(place: &Place, spaces: &[SpaceSpec]) -> Result<(), EdgeError> {
+    let named = Manifest::Named { shard: place.name.clone(), spaces: stored(spaces) };
+    let unfinished = place.dir.join("spaces.json.new");
     let mut file = File::create(&unfinished)?;
-    file.write_all(&serde_json::to_vec(&stored(spaces))?)?;
+    file.write_all(&serde_json::to_vec(&named)?)?;
     file.sync_all()?;
-    fs::rename(unfinished, manifest(dir))?;
-    File::open(dir)?.sync_all()?;
-    Ok(created)
+    fs::rename(unfinished, manifest(&place.dir))?;
+    Ok(File::open(&place.dir)?.sync_all()?)
+}
+
+/// Removes every shard but those in `keep`. What cannot be removed costs space and nothing else.
+pub(super) fn tidy(dir: &Path, keep: &[&Place]) {
+    for name in shards(dir).filter(|name| keep.iter().all(|kept| kept.name != *name)) {
+        remove(&Place { dir: dir.to_owned(), name });
+    }
+}
+
+/// Removes a shard that nobody has open.
+pub(super) fn remove(place: &Place) {
+    let removed =
+        remove_if_there(fs::remove_dir_all(place.shard())).and(remove_if_there(fs::remove_file(place.points())));
+    if let Err(error) = removed {
+        tracing::warn!(%error, shard = place.name, "an old part of the vector index could not be removed");
+    }
+}
+
+/// Names of the shards that are in the directory, whole or not.
+fn shards(dir: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir());
+    entries.filter_map(|entry| entry.file_name().into_string().ok().filter(|name| name.starts_with("shard")))
 }
 
 /// Loads the shard, after cutting its log.
-pub(super) fn load(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeError> {
+pub(super) fn load(place: &Place, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeError> {
     // Without segments the engine would make an empty shard and say nothing.
-    let segments = fs::read_dir(shard(dir).join("segments"))
+    let segments = fs::read_dir(place.shard().join("segments"))
         .map(|entries| entries.flatten().any(|entry| entry.path().is_dir()))
         .map_err(|error| EdgeError::Unreadable(format!("segments: {error}")))?;
     if !segments {
         return Err(EdgeError::Unreadable("there are no segments".to_owned()));
     }
-    cut_log(dir)?;
+    cut_log(place)?;
     let loaded = guarded(|| {
-        let loaded = EdgeShard::load(&shard(dir), Some(mapping::config(spaces)))?;
+        let loaded = EdgeShard::load(&place.shard(), Some(mapping::config(spaces)))?;
         mapping::field_indexes().try_for_each(|index| loaded.update(index))?;
         let counts = counts(&loaded, spaces)?;
         Ok((loaded, counts))
@@ -93,7 +157,7 @@ pub(super) fn load(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeEr
     let (loaded, there) = loaded.map_err(|error| EdgeError::Unreadable(error.to_string()))?;
     // The engine makes lost files anew, empty. Less than half is never the work of the few operations that a crash can
     // leave unflushed; and if it were, building anew would be right all the same.
-    let noted = fs::read(points(dir)).ok().and_then(|bytes| serde_json::from_slice::<Vec<usize>>(&bytes).ok());
+    let noted = fs::read(place.points()).ok().and_then(|bytes| serde_json::from_slice::<Vec<usize>>(&bytes).ok());
     match noted.filter(|noted| noted.iter().zip(&there).any(|(noted, there)| *there < noted / 2 + noted % 2)) {
         None => Ok(loaded),
         Some(noted) => {
@@ -104,10 +168,10 @@ pub(super) fn load(dir: &Path, spaces: &[SpaceSpec]) -> Result<EdgeShard, EdgeEr
 }
 
 /// Notes how many vectors are durable in each space.
-pub(super) fn note_points(dir: &Path, shard: &EdgeShard, spaces: &[SpaceSpec]) -> Result<(), EdgeError> {
-    let unfinished = dir.join("points.json.new");
+pub(super) fn note_points(place: &Place, shard: &EdgeShard, spaces: &[SpaceSpec]) -> Result<(), EdgeError> {
+    let unfinished = place.points().with_extension("new");
     fs::write(&unfinished, serde_json::to_vec(&counts(shard, spaces)?)?)?;
-    Ok(fs::rename(unfinished, points(dir))?)
+    Ok(fs::rename(unfinished, place.points())?)
 }
 
 /// Vectors in each space, in the order of their names.
@@ -120,8 +184,8 @@ fn counts(shard: &EdgeShard, spaces: &[SpaceSpec]) -> Result<Vec<usize>, EdgeErr
 }
 
 /// Bytes of closed log files.
-pub(super) fn log_bytes(dir: &Path) -> u64 {
-    closed_logs(dir).iter().filter_map(|(_, path)| Some(fs::metadata(path).ok()?.len())).sum()
+pub(super) fn log_bytes(place: &Place) -> u64 {
+    closed_logs(place).iter().filter_map(|(_, path)| Some(fs::metadata(path).ok()?.len())).sum()
 }
 
 /// Runs engine code, of which some panics instead of failing.
@@ -142,15 +206,15 @@ pub(super) fn close(shard: EdgeShard) {
 /// Removes closed files of the engine's log. It never replays them (our outbox does), and never removes them either.
 ///
 /// The last one stays: operation numbers go on from its end, and the engine skips operations whose number it has seen.
-fn cut_log(dir: &Path) -> Result<(), EdgeError> {
-    let mut closed = closed_logs(dir);
+fn cut_log(place: &Place) -> Result<(), EdgeError> {
+    let mut closed = closed_logs(place);
     closed.sort_unstable();
     closed.pop();
     closed.into_iter().try_for_each(|(_, path)| remove_if_there(fs::remove_file(path)))
 }
 
-fn closed_logs(dir: &Path) -> Vec<(u64, PathBuf)> {
-    let Ok(entries) = fs::read_dir(shard(dir).join("wal")) else { return Vec::new() };
+fn closed_logs(place: &Place) -> Vec<(u64, PathBuf)> {
+    let Ok(entries) = fs::read_dir(place.shard().join("wal")) else { return Vec::new() };
     entries
         .flatten()
         .filter_map(|entry| {
@@ -189,12 +253,4 @@ fn remove_if_there(result: std::io::Result<()>) -> Result<(), EdgeError> {
 
 fn manifest(dir: &Path) -> PathBuf {
     dir.join("spaces.json")
-}
-
-fn points(dir: &Path) -> PathBuf {
-    dir.join("points.json")
-}
-
-fn shard(dir: &Path) -> PathBuf {
-    dir.join("shard")
 }

@@ -13,22 +13,31 @@ use std::{
     collections::{HashMap, HashSet},
     fs::File,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use qdrant_edge::{
-    CountRequest, EdgeShard, NamedQuery, PayloadOps, PointInsertOperations, PointOperations, QueryEnum, Record,
-    ScrollRequest, SearchParams, SearchRequest, SetPayloadOp, UpdateOperation, VectorInternal, VectorOperations,
-    WithPayloadInterface, WithVector,
+    CountRequest, EdgeShard, NamedQuery, Payload as EnginePayload, PayloadOps, PointInsertOperations, PointOperations,
+    QueryEnum, Record, ScrollRequest, SearchParams, SearchRequest, SetPayloadOp, UpdateOperation, VectorInternal,
+    VectorOperations, WithPayloadInterface, WithVector,
 };
 use uuid::Uuid;
 
-use self::{error::EdgeError, files::guarded};
+use self::{
+    error::EdgeError,
+    files::{Place, guarded},
+};
 use crate::{
-    backends::exact::{check_ops, space_of},
+    backends::{
+        conditions,
+        exact::{check_ops, space_of},
+    },
     domain::{IndexOp, MemoryId, Payload, Point, Visibility},
-    ports::{PortError, Scored, SpaceSpec, VectorIndex, VectorQuery},
+    ports::{PortError, Rebuild, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 
 /// Points in one engine call: its log encodes each call whole, and searches wait for its write lock.
@@ -42,12 +51,23 @@ const MAX_LOG_BYTES: u64 = 256 << 20;
 
 /// See the module. One process at a time has a directory open.
 pub struct EdgeIndex {
-    inner: Arc<Inner>,
-    created: bool,
+    home: Arc<Home>,
 }
 
-struct Inner {
+/// The directory and what serves from it.
+struct Home {
     dir: PathBuf,
+    spaces: Vec<SpaceSpec>,
+    /// `None` while the index is withdrawn.
+    serving: RwLock<Option<Arc<Inner>>>,
+    /// The rebuild that may switch: the last one begun.
+    rebuild: AtomicU64,
+    lock: Arc<File>,
+}
+
+/// One shard.
+struct Inner {
+    place: Place,
     spaces: Vec<SpaceSpec>,
     /// Read by searches and writes alike (the engine has its own locks); written to put another shard in its place.
     /// `None` when that failed.
@@ -56,44 +76,47 @@ struct Inner {
     /// while segments are rebuilt, deletions in them are in memory alone, so a flush would promise too much.
     building: Mutex<()>,
     writing: Mutex<()>,
-    _lock: File,
+    /// Its folder goes when nobody uses it any longer.
+    discarded: AtomicBool,
+    _lock: Arc<File>,
+}
+
+/// A shard that is filled beside the one that serves.
+struct Beside {
+    home: Arc<Home>,
+    number: u64,
+    new: Arc<Inner>,
 }
 
 impl EdgeIndex {
-    /// Loads the index in `dir`, or creates it where there is none (see [`Self::was_created`]).
+    /// Loads the index in `dir`, or creates it where there is none.
     ///
     /// `Mismatch` if it was made for other spaces; `Corrupt` if it cannot be loaded, or was never finished: then
-    /// [`Self::recreate`] and a reindex put it right. `Unavailable` if another process has it open.
+    /// [`Self::open_withdrawn`] and a rebuild put it right. `Unavailable` if another process has it open.
     pub async fn open(dir: &Path, spaces: &[SpaceSpec]) -> Result<Self, PortError> {
-        Self::with("open", dir, spaces, files::open).await
-    }
-
-    /// An empty index in `dir`, whatever was there.
-    pub async fn recreate(dir: &Path, spaces: &[SpaceSpec]) -> Result<Self, PortError> {
-        Self::with("recreate", dir, spaces, |dir, spaces| Ok((files::create(dir, spaces)?, true))).await
-    }
-
-    /// Whether it is new: if the graph store holds memories by then, the directory was lost and a reindex is due.
-    pub fn was_created(&self) -> bool {
-        self.created
-    }
-
-    async fn with(
-        operation: &'static str,
-        dir: &Path,
-        spaces: &[SpaceSpec],
-        open: impl FnOnce(&Path, &[SpaceSpec]) -> Result<(EdgeShard, bool), EdgeError> + Send + 'static,
-    ) -> Result<Self, PortError> {
         let (dir, spaces) = (dir.to_owned(), spaces.to_vec());
-        off_thread(operation, move || {
-            let lock = files::lock(&dir)?;
-            let (shard, created) = open(&dir, &spaces)?;
-            let shard = RwLock::new(Some(shard));
-            let inner =
-                Inner { dir, spaces, shard, building: Mutex::default(), writing: Mutex::default(), _lock: lock };
-            Ok(Self { inner: Arc::new(inner), created })
+        off_thread("open", move || {
+            let lock = Arc::new(files::lock(&dir)?);
+            let (shard, place) = files::open(&dir, &spaces)?;
+            let serving = Inner::of(shard, place, &spaces, &lock);
+            Ok(Self::with(dir, spaces, Some(serving), lock))
         })
         .await
+    }
+
+    /// Takes `dir` and leaves what is there alone, to build an index for `spaces` beside it.
+    pub async fn open_withdrawn(dir: &Path, spaces: &[SpaceSpec]) -> Result<Self, PortError> {
+        let (dir, spaces) = (dir.to_owned(), spaces.to_vec());
+        off_thread("open", move || {
+            let lock = Arc::new(files::lock(&dir)?);
+            Ok(Self::with(dir, spaces, None, lock))
+        })
+        .await
+    }
+
+    fn with(dir: PathBuf, spaces: Vec<SpaceSpec>, serving: Option<Arc<Inner>>, lock: Arc<File>) -> Self {
+        let home = Home { dir, spaces, serving: RwLock::new(serving), rebuild: AtomicU64::new(0), lock };
+        Self { home: Arc::new(home) }
     }
 
     async fn run<T: Send + 'static>(
@@ -101,8 +124,8 @@ impl EdgeIndex {
         operation: &'static str,
         work: impl FnOnce(&Inner) -> Result<T, EdgeError> + Send + 'static,
     ) -> Result<T, PortError> {
-        let inner = Arc::clone(&self.inner);
-        off_thread(operation, move || work(&inner)).await
+        let serving = self.home.serving.read().unwrap_or_else(PoisonError::into_inner).clone();
+        off_thread(operation, move || work(&*serving.ok_or(EdgeError::Withdrawn)?)).await
     }
 }
 
@@ -178,24 +201,79 @@ impl VectorIndex for EdgeIndex {
     /// Makes HNSW graphs of what has grown above 10 MB of vectors in a space, and packs what was mostly deleted. A flush
     /// that comes meanwhile waits; writes and searches go on.
     async fn optimize(&self) -> Result<(), PortError> {
-        self.run("optimize", |inner| {
-            let _building = hold(&inner.building);
-            inner.with_shard(|shard| Ok(shard.optimize().map(drop)?))
+        self.run("optimize", Inner::optimize).await
+    }
+
+    async fn rebuild(&self) -> Result<Arc<dyn Rebuild>, PortError> {
+        let home = Arc::clone(&self.home);
+        off_thread("rebuild", move || {
+            let number = home.rebuild.fetch_add(1, Ordering::SeqCst) + 1;
+            let (shard, place) = files::create(&home.dir, &home.spaces)?;
+            let new = Inner::of(shard, place, &home.spaces, &home.lock);
+            // Dropped before it is named, it goes.
+            new.discarded.store(true, Ordering::SeqCst);
+            Ok(Arc::new(Beside { home, number, new }) as Arc<dyn Rebuild>)
         })
         .await
     }
 
-    async fn clear(&self) -> Result<(), PortError> {
-        self.run("clear", |inner| {
-            let _building = hold(&inner.building);
-            let _writing = hold(&inner.writing);
-            inner.replace(files::create)
+    async fn withdraw(&self) {
+        let serving = self.home.serving.write().unwrap_or_else(PoisonError::into_inner).take();
+        // Closing a shard flushes it, which blocks.
+        let closed = tokio::task::spawn_blocking(move || drop(serving)).await;
+        if let Err(error) = closed {
+            tracing::warn!(%error, "the vector index could not be closed");
+        }
+    }
+}
+
+#[async_trait]
+impl Rebuild for Beside {
+    async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
+        let (new, ops) = (Arc::clone(&self.new), ops.to_vec());
+        off_thread("apply", move || new.apply(&ops)).await
+    }
+
+    async fn optimize(&self) -> Result<(), PortError> {
+        let new = Arc::clone(&self.new);
+        off_thread("optimize", move || new.optimize()).await
+    }
+
+    async fn switch(&self) -> Result<(), PortError> {
+        let (home, new, number) = (Arc::clone(&self.home), Arc::clone(&self.new), self.number);
+        off_thread("switch", move || {
+            new.flush()?;
+            let mut serving = home.serving.write().unwrap_or_else(PoisonError::into_inner);
+            if home.rebuild.load(Ordering::SeqCst) != number {
+                return Err(EdgeError::GivenUp);
+            }
+            files::name(&new.place, &home.spaces)?;
+            new.discarded.store(false, Ordering::SeqCst);
+            let old = serving.replace(Arc::clone(&new));
+            drop(serving);
+            match old {
+                Some(old) => old.discarded.store(true, Ordering::SeqCst),
+                None => files::tidy(&home.dir, &[&new.place]),
+            }
+            Ok(())
         })
         .await
     }
 }
 
 impl Inner {
+    fn of(shard: EdgeShard, place: Place, spaces: &[SpaceSpec], lock: &Arc<File>) -> Arc<Self> {
+        Arc::new(Self {
+            place,
+            spaces: spaces.to_vec(),
+            shard: RwLock::new(Some(shard)),
+            building: Mutex::default(),
+            writing: Mutex::default(),
+            discarded: AtomicBool::new(false),
+            _lock: Arc::clone(lock),
+        })
+    }
+
     fn shard(&self) -> RwLockReadGuard<'_, Option<EdgeShard>> {
         self.shard.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -204,12 +282,17 @@ impl Inner {
         work(self.shard().as_ref().ok_or(EdgeError::Closed)?)
     }
 
-    /// Closes the shard and puts in its place what `open` gives. The caller holds both mutexes.
-    fn replace(&self, open: fn(&Path, &[SpaceSpec]) -> Result<EdgeShard, EdgeError>) -> Result<(), EdgeError> {
-        let mut place = self.shard.write().unwrap_or_else(PoisonError::into_inner);
-        place.take().into_iter().for_each(files::close);
-        *place = Some(open(&self.dir, &self.spaces)?);
+    /// Closes the shard and loads it again. The caller holds both mutexes.
+    fn load_again(&self) -> Result<(), EdgeError> {
+        let mut shard = self.shard.write().unwrap_or_else(PoisonError::into_inner);
+        shard.take().into_iter().for_each(files::close);
+        *shard = Some(files::load(&self.place, &self.spaces)?);
         Ok(())
+    }
+
+    fn optimize(&self) -> Result<(), EdgeError> {
+        let _building = hold(&self.building);
+        self.with_shard(|shard| Ok(shard.optimize().map(drop)?))
     }
 
     fn flush(&self) -> Result<(), EdgeError> {
@@ -217,9 +300,9 @@ impl Inner {
         let _writing = hold(&self.writing);
         self.with_shard(|shard| {
             shard.flush();
-            files::note_points(&self.dir, shard, &self.spaces)
+            files::note_points(&self.place, shard, &self.spaces)
         })?;
-        if files::log_bytes(&self.dir) > MAX_LOG_BYTES { self.replace(files::load) } else { Ok(()) }
+        if files::log_bytes(&self.place) > MAX_LOG_BYTES { self.load_again() } else { Ok(()) }
     }
 
     fn apply(&self, ops: &[IndexOp]) -> Result<(), EdgeError> {
@@ -242,7 +325,7 @@ impl Inner {
                         shard.update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids }))?;
                     }
                     IndexOp::Retire { status, valid_to, retired_at, .. } => {
-                        let payload = mapping::retirement(*status, *valid_to, *retired_at);
+                        let payload = EnginePayload(conditions::retirement(*status, *valid_to, *retired_at));
                         let ids = run
                             .iter()
                             .filter_map(|op| if let IndexOp::Retire { id, .. } = op { Some(*id) } else { None });
@@ -337,7 +420,7 @@ impl Inner {
         let with_payload = Some(WithPayloadInterface::Bool(true));
         let records = self.with_shard(|shard| Ok(shard.retrieve(&ids, with_payload, Some(with_vector))?))?;
         let records = records.into_iter().filter_map(|mut record| {
-            let payload = mapping::payload_back(record.payload.take()?);
+            let payload = conditions::payload(record.payload.take()?.0);
             Some(payload.map(|payload| Some((mapping::memory_id(record.id)?, record, payload))))
         });
         let records: Vec<_> = records.collect::<Result<_, _>>()?;
@@ -370,6 +453,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let place = self.shard.get_mut().unwrap_or_else(PoisonError::into_inner);
         place.take().into_iter().for_each(files::close);
+        if *self.discarded.get_mut() {
+            files::remove(&self.place);
+        }
     }
 }
 

@@ -1,9 +1,11 @@
-//! What every [`VectorIndex`] promises: one body for each sentence, run on the exact and on the embedded one.
+//! What every [`VectorIndex`] promises: one body for each sentence, run on the exact one, on the embedded one, and on a
+//! Qdrant server (see `support::qdrant`).
 //!
 //! To add an adapter: a module in `suite!` that makes an empty index with [`spaces`].
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, panic::AssertUnwindSafe, path::Path};
 
+use futures::FutureExt;
 use jiff::Timestamp;
 use proptest::{
     collection::vec,
@@ -17,6 +19,7 @@ use recollect::{
     backends::{
         edge::EdgeIndex,
         exact::{ExactIndex, payload_matches},
+        qdrant::QdrantIndex,
     },
     domain::{
         AsOf, Caller, Filter, IndexOp, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Payload, Point,
@@ -25,6 +28,8 @@ use recollect::{
     ports::{PortErrorKind, Scored, SpaceSpec, VectorIndex, VectorQuery},
 };
 use uuid::Uuid;
+
+use crate::support::qdrant::QdrantHome;
 
 macro_rules! suite {
     ($($body:ident),+ $(,)?) => {
@@ -39,6 +44,12 @@ macro_rules! suite {
             async fn $body() {
                 let dir = tempfile::tempdir().unwrap();
                 super::$body(&super::EdgeIndex::open(dir.path(), &super::spaces()).await.unwrap()).await;
+            })+
+        }
+        mod qdrant {
+            $(#[tokio::test]
+            async fn $body() {
+                super::on_qdrant(async |index| super::$body(index).await).await;
             })+
         }
     };
@@ -58,7 +69,8 @@ suite!(
     setting_the_payload_keeps_the_vectors,
     vectors_and_payloads_are_given_for_visible_ids_only,
     ids_come_in_pages_in_ascending_order,
-    clearing_removes_everything_and_leaves_a_usable_index,
+    a_rebuild_is_nothing_until_it_switches_and_then_everything,
+    a_withdrawn_index_is_corrupt_until_a_rebuild_switches,
     a_vector_that_fits_no_space_is_a_mismatch_and_nothing_is_applied,
     no_limit_and_a_huge_limit_are_fine,
     payloads_come_back_as_they_were_given,
@@ -67,6 +79,15 @@ suite!(
 
 fn spaces() -> Vec<SpaceSpec> {
     vec![SpaceSpec { name: "one".into(), dimension: 3 }, SpaceSpec { name: "two.window".into(), dimension: 2 }]
+}
+
+/// Runs `body` on an empty index of a Qdrant server, which is removed afterwards, whatever comes.
+async fn on_qdrant(body: impl AsyncFnOnce(&QdrantIndex)) {
+    let home = QdrantHome::new().await;
+    let index = QdrantIndex::open(&home.url, &spaces(), &home.settings).await.unwrap();
+    let done = AssertUnwindSafe(body(&index)).catch_unwind().await;
+    home.remove().await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 async fn nearest_come_first_with_raw_cosines(index: &dyn VectorIndex) {
@@ -278,13 +299,46 @@ async fn ids_come_in_pages_in_ascending_order(index: &dyn VectorIndex) {
     assert_eq!(index.ids(None, 9, &ann).await.unwrap(), [id(3), id(7), id(u128::MAX)]);
 }
 
-async fn clearing_removes_everything_and_leaves_a_usable_index(index: &dyn VectorIndex) {
+async fn a_rebuild_is_nothing_until_it_switches_and_then_everything(index: &dyn VectorIndex) {
+    put(index, [point(1, [1.0, 0.0, 0.0]), point(2, [0.0, 1.0, 0.0])]).await;
+    let upsert = |n| IndexOp::Upsert(point(n, [1.0, 0.0, 0.0]));
+    let given_up = index.rebuild().await.unwrap();
+    given_up.apply(&[upsert(9)]).await.unwrap();
+    let beside = index.rebuild().await.unwrap();
+    assert_eq!(given_up.switch().await.unwrap_err().kind, PortErrorKind::Conflict);
+    drop(given_up);
+    beside.apply(&[upsert(2), upsert(3), upsert(4), IndexOp::Delete { id: id(4) }]).await.unwrap();
+    beside.optimize().await.unwrap();
+    assert_eq!(ids_of(&search(index, &all(), Filter::default(), 10).await), [1, 2]);
+    put(index, [point(5, [1.0, 0.0, 0.0])]).await;
+    beside.switch().await.unwrap();
+    assert_eq!(ids_of(&search(index, &all(), Filter::default(), 10).await), [2, 3]);
+    drop(beside);
     put(index, [point(1, [1.0, 0.0, 0.0])]).await;
-    index.clear().await.unwrap();
-    assert_eq!(index.count().await.unwrap(), 0);
-    assert!(search(index, &all(), Filter::default(), 10).await.is_empty());
+    index.flush().await.unwrap();
+    assert_eq!(ids_of(&search(index, &all(), Filter::default(), 10).await), [1, 2, 3]);
+    drop(index.rebuild().await.unwrap());
+    assert_eq!(index.count().await.unwrap(), 3, "a rebuild that is dropped changes nothing");
+}
+
+async fn a_withdrawn_index_is_corrupt_until_a_rebuild_switches(index: &dyn VectorIndex) {
     put(index, [point(1, [1.0, 0.0, 0.0])]).await;
-    assert_eq!(ids_of(&search(index, &all(), Filter::default(), 10).await), [1]);
+    index.withdraw().await;
+    let query = VectorQuery { space: "one".into(), vector: vec![1.0; 3], filter: Filter::default(), limit: 1 };
+    let failures = [
+        index.apply(&[IndexOp::Delete { id: id(1) }]).await.err(),
+        index.search(&query, &all()).await.err(),
+        index.vectors("one", &[id(1)], &all()).await.err(),
+        index.payloads(&[id(1)], &all()).await.err(),
+        index.ids(None, 1, &all()).await.err(),
+        index.count().await.err(),
+        index.flush().await.err(),
+    ];
+    assert_eq!(failures.map(|error| error.map(|error| error.kind)), [Some(PortErrorKind::Corrupt); 7]);
+    let beside = index.rebuild().await.unwrap();
+    beside.apply(&[IndexOp::Upsert(point(2, [1.0, 0.0, 0.0]))]).await.unwrap();
+    beside.switch().await.unwrap();
+    assert_eq!(ids_of(&search(index, &all(), Filter::default(), 10).await), [2]);
 }
 
 async fn a_vector_that_fits_no_space_is_a_mismatch_and_nothing_is_applied(index: &dyn VectorIndex) {
@@ -345,9 +399,17 @@ fn a_filter_means_the_same_on_payloads_as_on_memories() {
 
 #[tokio::test]
 async fn edge_and_exact_agree_on_random_points_and_filters() {
-    let mut runner = TestRunner::deterministic();
     let dir = tempfile::tempdir().unwrap();
-    let edge = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    agrees_with_exact(&EdgeIndex::open(dir.path(), &spaces()).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn qdrant_and_exact_agree_on_random_points_and_filters() {
+    on_qdrant(async |index| agrees_with_exact(index).await).await;
+}
+
+async fn agrees_with_exact(index: &dyn VectorIndex) {
+    let mut runner = TestRunner::deterministic();
     let exact = ExactIndex::new(&spaces());
     let vector = [-1.0f32..1.0, -1.0f32..1.0, -1.0f32..1.0];
     let drawn = draw(&mut runner, vec((memory(), vector, any::<bool>()), 400));
@@ -364,11 +426,11 @@ async fn edge_and_exact_agree_on_random_points_and_filters() {
     let readers = [all(), Caller::operator("ann").visibility(), Visibility::only(&Scope::Shared("team".into()))];
     let mut found_in_all = 0;
     for half in points.chunks(200) {
-        edge.apply(half).await.unwrap();
+        index.apply(half).await.unwrap();
         exact.apply(half).await.unwrap();
         for filter in draw(&mut runner, vec(filter(), 150)) {
             for reader in &readers {
-                let found = search(&edge, reader, filter.clone(), 1000).await;
+                let found = search(index, reader, filter.clone(), 1000).await;
                 let expected = search(&exact, reader, filter.clone(), 1000).await;
                 let scores: HashMap<MemoryId, f32> = found.iter().map(|it| (it.id, it.score)).collect();
                 assert_eq!(found.len(), expected.len(), "{filter:?} {reader:?}");
@@ -383,23 +445,67 @@ async fn edge_and_exact_agree_on_random_points_and_filters() {
 }
 
 #[tokio::test]
-async fn edge_keeps_what_was_flushed_and_says_when_it_is_new() {
+async fn edge_keeps_what_was_flushed() {
     let dir = tempfile::tempdir().unwrap();
     let index = EdgeIndex::open(&dir.path().join("deep/vectors"), &spaces()).await.unwrap();
-    assert!(index.was_created());
     put(&index, [point(1, [1.0, 0.0, 0.0]), point(2, [0.0, 1.0, 0.0])]).await;
     index.flush().await.unwrap();
     drop(index);
     let index = EdgeIndex::open(&dir.path().join("deep/vectors"), &spaces()).await.unwrap();
-    assert!(!index.was_created());
     assert_eq!(ids_of(&search(&index, &all(), Filter::default(), 5).await), [1, 2]);
     // Operation numbers go on: the engine would skip one that it had seen.
     put(&index, [point(1, [0.0, 0.0, 1.0])]).await;
     assert_eq!(index.vectors("one", &[id(1)], &all()).await.unwrap()[&id(1)], [0.0, 0.0, 1.0]);
+}
+
+#[tokio::test]
+async fn edge_that_died_while_it_was_rebuilt_is_the_old_one_or_the_new_one_and_tidies_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let folders = || {
+        let entries = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap());
+        let mut names: Vec<String> = entries
+            .filter(|entry| entry.path().is_dir())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let index = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    put(&index, [point(1, [1.0, 0.0, 0.0])]).await;
+    index.flush().await.unwrap();
+    let beside = index.rebuild().await.unwrap();
+    beside.apply(&[IndexOp::Upsert(point(2, [1.0, 0.0, 0.0]))]).await.unwrap();
+    assert_eq!(folders(), ["shard", "shard-1"]);
+    // As after a kill: nobody removes what was begun.
+    let copied = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new("cp").arg("-r").arg(dir.path()).arg(copied.path().join("v")).status();
+    assert!(status.unwrap().success());
+    let old = EdgeIndex::open(&copied.path().join("v"), &spaces()).await.unwrap();
+    assert_eq!(ids_of(&search(&old, &all(), Filter::default(), 5).await), [1]);
+    assert!(!copied.path().join("v/shard-1").exists());
+    beside.switch().await.unwrap();
+    drop(beside);
+    assert_eq!(folders(), ["shard-1"]);
     drop(index);
-    let index = EdgeIndex::recreate(&dir.path().join("deep/vectors"), &spaces()).await.unwrap();
-    assert!(index.was_created());
-    assert_eq!(index.count().await.unwrap(), 0);
+    let index = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    assert_eq!(ids_of(&search(&index, &all(), Filter::default(), 5).await), [2]);
+    drop(index.rebuild().await.unwrap());
+    assert_eq!(folders(), ["shard-1"], "given up, it goes");
+}
+
+#[tokio::test]
+async fn edge_of_before_there_were_two_shards_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    put(&index, [point(1, [1.0, 0.0, 0.0])]).await;
+    index.flush().await.unwrap();
+    drop(index);
+    let manifest = dir.path().join("spaces.json");
+    let named: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    assert_eq!(named["shard"], "shard");
+    std::fs::write(&manifest, named["spaces"].to_string()).unwrap();
+    let index = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
+    assert_eq!(ids_of(&search(&index, &all(), Filter::default(), 5).await), [1]);
 }
 
 #[tokio::test]
@@ -421,7 +527,8 @@ async fn edge_opened_twice_is_unavailable() {
     let dir = tempfile::tempdir().unwrap();
     let _first = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
     assert_eq!(EdgeIndex::open(dir.path(), &spaces()).await.err().unwrap().kind, PortErrorKind::Unavailable);
-    assert_eq!(EdgeIndex::recreate(dir.path(), &spaces()).await.err().unwrap().kind, PortErrorKind::Unavailable);
+    let withdrawn = EdgeIndex::open_withdrawn(dir.path(), &spaces()).await;
+    assert_eq!(withdrawn.err().unwrap().kind, PortErrorKind::Unavailable);
 }
 
 #[tokio::test]
@@ -461,8 +568,13 @@ async fn edge_that_lost_a_part_is_corrupt_and_can_be_made_again() {
         damage(dir.path());
         let error = EdgeIndex::open(dir.path(), &spaces()).await.err().unwrap_or_else(|| panic!("{name}: opened"));
         assert_eq!(error.kind, PortErrorKind::Corrupt, "{name}: {error:?}");
-        let index = EdgeIndex::recreate(dir.path(), &spaces()).await.unwrap();
-        put(&index, [point(1, [1.0, 0.0, 0.0])]).await;
+        let index = EdgeIndex::open_withdrawn(dir.path(), &spaces()).await.unwrap();
+        assert_eq!(index.count().await.unwrap_err().kind, PortErrorKind::Corrupt, "{name}");
+        let beside = index.rebuild().await.unwrap();
+        beside.apply(&[IndexOp::Upsert(point(1, [1.0, 0.0, 0.0]))]).await.unwrap();
+        beside.switch().await.unwrap();
+        drop((beside, index));
+        let index = EdgeIndex::open(dir.path(), &spaces()).await.unwrap();
         assert_eq!(ids_of(&search(&index, &all(), Filter::default(), 5).await), [1], "{name}");
     }
 }

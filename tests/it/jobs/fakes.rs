@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -19,7 +19,7 @@ use recollect::{
     jobs::Revector,
     ports::{
         Applied, ConceptUse, GraphStore, KeywordQuery, Neighbourhood, NeighbourhoodQuery, OutboxRow, PortError,
-        PortErrorKind, Recorded, Scored, SpaceSpec, StoreCounts, VectorIndex, VectorQuery,
+        PortErrorKind, Rebuild, Recorded, Scored, SpaceSpec, StoreCounts, VectorIndex, VectorQuery,
     },
 };
 use uuid::Uuid;
@@ -188,8 +188,8 @@ fn denied<T>(operation: &'static str) -> Result<T, PortError> {
 pub struct FakeIndex {
     pub live: ExactIndex,
     /// What each flush made durable, in order.
-    pub durable: Mutex<Vec<IndexOp>>,
-    pub applied: Mutex<Vec<IndexOp>>,
+    pub durable: Arc<Mutex<Vec<IndexOp>>>,
+    pub applied: Arc<Mutex<Vec<IndexOp>>>,
     pub applies_to_fail: AtomicUsize,
     pub flushes_to_fail: AtomicUsize,
     pub flushes: AtomicUsize,
@@ -200,8 +200,8 @@ impl FakeIndex {
     pub fn new() -> Self {
         Self {
             live: ExactIndex::new(&spaces()),
-            durable: Mutex::default(),
-            applied: Mutex::default(),
+            durable: Arc::default(),
+            applied: Arc::default(),
             applies_to_fail: AtomicUsize::new(0),
             flushes_to_fail: AtomicUsize::new(0),
             flushes: AtomicUsize::new(0),
@@ -281,21 +281,58 @@ impl VectorIndex for FakeIndex {
         self.optimises.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
-    async fn clear(&self) -> Result<(), PortError> {
-        self.durable.lock().unwrap().clear();
-        self.applied.lock().unwrap().clear();
-        self.live.clear().await
+    async fn rebuild(&self) -> Result<Arc<dyn Rebuild>, PortError> {
+        Ok(Arc::new(FakeBeside {
+            live: self.live.rebuild().await?,
+            ops: Mutex::default(),
+            durable: self.durable.clone(),
+            applied: self.applied.clone(),
+        }))
+    }
+    async fn withdraw(&self) {
+        self.live.withdraw().await;
     }
 }
 
-/// Gives every memory the vector that its point had; counts the memories.
+struct FakeBeside {
+    live: Arc<dyn Rebuild>,
+    ops: Mutex<Vec<IndexOp>>,
+    durable: Arc<Mutex<Vec<IndexOp>>>,
+    applied: Arc<Mutex<Vec<IndexOp>>>,
+}
+
+#[async_trait]
+impl Rebuild for FakeBeside {
+    async fn apply(&self, ops: &[IndexOp]) -> Result<(), PortError> {
+        self.ops.lock().unwrap().extend_from_slice(ops);
+        self.live.apply(ops).await
+    }
+    async fn optimize(&self) -> Result<(), PortError> {
+        Ok(())
+    }
+    async fn switch(&self) -> Result<(), PortError> {
+        self.live.switch().await?;
+        *self.durable.lock().unwrap() = self.ops.lock().unwrap().clone();
+        self.applied.lock().unwrap().clear();
+        Ok(())
+    }
+}
+
+/// Gives every memory the vector that its point had; counts the memories. What happens while a model is at work is
+/// `meanwhile`.
 #[derive(Default)]
-pub struct FakeRevector(pub AtomicUsize);
+pub struct FakeRevector {
+    pub embedded: AtomicUsize,
+    pub meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
 
 #[async_trait]
 impl Revector for FakeRevector {
     async fn vectors_of(&self, memories: &[Memory]) -> Result<Vec<Vec<NamedVector>>, PortError> {
-        self.0.fetch_add(memories.len(), Ordering::SeqCst);
+        self.embedded.fetch_add(memories.len(), Ordering::SeqCst);
+        if let Some(happens) = self.meanwhile.lock().unwrap().take() {
+            happens();
+        }
         Ok(memories.iter().map(|memory| point_of(memory).vectors).collect())
     }
 

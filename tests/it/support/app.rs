@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use recollect::{
     auth,
-    backends::{self, OpenIndex},
+    backends::{self, OpenIndex, Remote},
     config::Config,
     domain::{PrincipalKind, Right, Visibility},
     http, jobs,
@@ -74,7 +74,8 @@ impl App {
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
         let graph = backends::open_graph("sqlite:graph.db", dir.path()).await.expect("a graph store");
-        let index = backends::open_index("memory:", dir.path(), &spaces(&embedders), OpenIndex::Existing).await;
+        let (spaces, remote) = (spaces(&embedders), Remote::default());
+        let index = backends::open_index("memory:", dir.path(), &spaces, OpenIndex::Existing, &remote).await;
         let index = index.expect("an index").index;
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));
         let mut parts = Parts {

@@ -2,6 +2,8 @@
 
 pub mod app;
 pub mod clock;
+pub mod proxy;
+pub mod qdrant;
 mod records;
 
 pub mod process;
