@@ -253,8 +253,8 @@ fn a_migration_that_is_killed_goes_on_and_loses_nothing() {
     let to = format!("sqlite:{}", target.data().join("graph.db").display());
     let args = ["migrate", "--from", "sqlite:graph.db", "--to", &to];
     let mut killed = 0;
-    // A start alone takes some of this; each try lives longer than the one before.
-    for wait in (1..).map(|tries| Duration::from_millis(40 * tries)) {
+    // A start alone takes some of this, on a loaded machine most of it; each try lives longer than the one before.
+    for wait in (0..).map(|tries| Duration::from_millis(50).mul_f64(1.3_f64.powi(tries))) {
         let mut child = home.command(&args).spawn().expect("a migration");
         std::thread::sleep(wait);
         if let Some(ended) = child.try_wait().expect("a child") {
