@@ -11,7 +11,9 @@ mod conditions;
 pub mod edge;
 pub mod exact;
 pub mod guarded;
+pub mod neo4j;
 mod open;
+mod packed;
 pub mod qdrant;
 pub mod sqlite;
 

@@ -16,6 +16,7 @@ use super::{
     edge::EdgeIndex,
     exact::ExactIndex,
     guarded,
+    neo4j::{Neo4jSettings, Neo4jStore},
     qdrant::{QdrantIndex, QdrantSettings},
     sqlite::SqliteStore,
 };
@@ -90,17 +91,26 @@ pub enum OpenIndex {
 pub struct Remote {
     /// How long a start waits for a server that does not answer.
     pub wait: Duration,
+    /// For `graph.url` with a Neo4j server.
+    pub neo4j: Neo4jSettings,
     /// For `vectors.url` with a Qdrant server.
     pub qdrant: QdrantSettings,
 }
 
-/// Opens the graph store; `sqlite:PATH` is relative to `dir`.
-pub async fn open_graph(url: &str, dir: &Path) -> Result<Graph, OpenError> {
-    let Some(path) = url.strip_prefix("sqlite:") else {
-        return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known: "sqlite:PATH" });
-    };
-    let opened = SqliteStore::open(dir.join(path)).await;
-    let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
+/// Opens the graph store; `sqlite:PATH` is relative to `dir`. With a server, changes that wait for it are kept in `dir`.
+pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph, OpenError> {
+    if is_neo4j(url) {
+        let opened = patiently("graph.url", url, remote.wait, || Neo4jStore::open(url, &remote.neo4j));
+        let opened = Arc::new(opened.await?);
+        let store = Arc::new(guarded::graph(opened.clone(), CircuitSettings::default()));
+        let journal = sqlite(JOURNAL, dir).await?;
+        return Ok(Graph { store: store.clone(), browse: store.clone(), archive: opened, tokens: store, journal });
+    }
+    if !url.starts_with("sqlite:") {
+        let known = "sqlite:PATH, neo4j://HOST:PORT, neo4j+s://HOST:PORT, bolt://HOST:PORT, bolt+s://HOST:PORT";
+        return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
+    }
+    let store = sqlite(url, dir).await?;
     Ok(Graph { store: store.clone(), browse: store.clone(), archive: store.clone(), tokens: store.clone(), journal: store })
 }
 
@@ -131,6 +141,18 @@ pub async fn restore_graph(
     let path = graph_file(url, dir).ok_or_else(|| OpenError::NotEmbedded(url.to_owned()))?;
     let restored = SqliteStore::restore(backup, path, keep, note).await;
     restored.map_err(|error| OpenError::Port { url: url.to_owned(), error })
+}
+
+/// Where changes wait for a server.
+const JOURNAL: &str = "sqlite:journal.db";
+
+async fn sqlite(url: &str, dir: &Path) -> Result<Arc<SqliteStore>, OpenError> {
+    let opened = SqliteStore::open(dir.join(url.trim_start_matches("sqlite:"))).await;
+    opened.map(Arc::new).map_err(|error| OpenError::Port { url: url.to_owned(), error })
+}
+
+fn is_neo4j(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(scheme, _)| Neo4jSettings::SCHEMES.contains(&scheme))
 }
 
 /// Opens the vector index; `edge:PATH` is relative to `dir`.

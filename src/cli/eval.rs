@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Context, Usage, output, wire};
 use crate::{
     backends::{self, OpenIndex},
+    domain::Visibility,
     eval::{self, Plan, Progress, SavedVectors},
     jobs::{Drain, DrainSettings},
     models,
@@ -57,8 +58,13 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
             .map(|embedder| Ok(Arc::new(SavedVectors::open(embedder, dir)?) as Arc<dyn Embedder>))
             .collect::<anyhow::Result<_>>()?;
     }
-    let graph = backends::open_graph(&config.graph.url, folder.path()).await?;
     let mut remote = wire::remote(config);
+    let graph = backends::open_graph(&config.graph.url, folder.path(), &remote).await?;
+    let everything = Visibility::system("a measurement needs a store of its own");
+    if graph.store.total_memories(&everything).await? > 0 {
+        // Only a server can hold something: the folder is new.
+        return Err(Usage("config key graph.url: eval needs an empty graph and this one has memories".to_owned()).into());
+    }
     // Beside the collection of a service on that server, never in its place.
     remote.qdrant.collection = format!("{}-eval-{}", remote.qdrant.collection, std::process::id());
     let (url, spaces) = (&config.vectors.url, spaces(&embedders));

@@ -89,8 +89,7 @@ impl Stores {
         vectors: &str,
         embedders: &[Arc<dyn Embedder>],
     ) -> anyhow::Result<Self> {
-        let dir = &config.data.dir;
-        let graph = backends::open_graph(graph, dir).await?;
+        let graph = backends::open_graph(graph, &config.data.dir, &wire::remote(config)).await?;
         let opened = Self::index(config, vectors, embedders).await?;
         if let Some(why) = opened.damaged {
             anyhow::bail!("the vector index {vectors} cannot be read ({why}); run `recollect reindex`");
@@ -105,7 +104,7 @@ impl Stores {
         vectors: &str,
         embedders: &[Arc<dyn Embedder>],
     ) -> anyhow::Result<Self> {
-        let graph = backends::open_graph(graph, &config.data.dir).await?;
+        let graph = backends::open_graph(graph, &config.data.dir, &wire::remote(config)).await?;
         let Index { index, volatile, damaged } = Self::index(config, vectors, embedders).await?;
         if damaged.is_some() {
             // An earlier try was killed while it made or filled the index; an empty one is filled from the start.

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     backends::{
         self, Index, OpenIndex, Remote,
+        neo4j::Neo4jSettings,
         qdrant::{QdrantSettings, Quantization},
     },
     config::{self, Config},
@@ -117,7 +118,7 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
     let mut lock = lock(dir)?;
     say_holder(&mut lock, None)?;
     let embedders = models::open(&config.models.embedders, &model_options(config)).await?;
-    let graph = backends::open_graph(&config.graph.url, dir).await?;
+    let graph = backends::open_graph(&config.graph.url, dir, &remote(config)).await?;
     refuse_unfinished(&*graph.store, &config.graph.url).await?;
     check_models(&*graph.store, &embedders, on_other_models).await?;
     let how = match on_other_models {
@@ -168,7 +169,7 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
 /// The token store alone, which other processes may use at the same time.
 pub(super) async fn open_tokens(config: &Config) -> anyhow::Result<Arc<dyn crate::ports::TokenStore>> {
     create_data(&config.data.dir)?;
-    Ok(backends::open_graph(&config.graph.url, &config.data.dir).await?.tokens)
+    Ok(backends::open_graph(&config.graph.url, &config.data.dir, &remote(config)).await?.tokens)
 }
 
 impl Opened {
@@ -206,9 +207,16 @@ pub(super) fn model_options(config: &Config) -> models::ModelOptions {
 
 /// How servers are reached, from the settings.
 pub(super) fn remote(config: &Config) -> Remote {
-    let qdrant = &config.vectors.qdrant;
+    let (graph, qdrant) = (&config.graph, &config.vectors.qdrant);
     Remote {
         wait: Duration::from_secs(config.server.wait_secs),
+        neo4j: Neo4jSettings {
+            user: graph.user.clone(),
+            password: graph.password.reveal().unwrap_or_default().to_owned(),
+            database: graph.database.clone(),
+            timeout: Duration::from_millis(graph.timeout_ms),
+            connections: graph.connections,
+        },
         qdrant: QdrantSettings {
             collection: qdrant.collection.clone(),
             api_key: qdrant.api_key.reveal().map(str::to_owned),

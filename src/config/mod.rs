@@ -115,6 +115,11 @@ pub struct Data {
 #[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
 pub struct Graph {
     pub url: String,
+    pub user: String,
+    pub password: Secret,
+    pub database: String,
+    pub timeout_ms: u64,
+    pub connections: usize,
 }
 
 /// See `[vectors]` in `config.default.toml`.
@@ -206,6 +211,12 @@ impl Config {
         if self.models.batch == 0 {
             return wrong("models.batch", "must be at least 1");
         }
+        if self.graph.timeout_ms == 0 {
+            return wrong("graph.timeout_ms", "must be at least 1");
+        }
+        if self.graph.connections == 0 {
+            return wrong("graph.connections", "must be at least 1");
+        }
         let qdrant = &self.vectors.qdrant;
         let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
         if qdrant.collection.is_empty() || !plain(&qdrant.collection) {
@@ -281,6 +292,8 @@ mod tests {
             ("[reed]\nx = 1", "reed"),
             ("[write]\nsupplements_from = 2.0", "write.supplements"),
             ("[log]\nformat = \"xml\"", "log.format"),
+            ("[graph]\ntimeout_ms = 0", "graph.timeout_ms"),
+            ("[graph]\nconnections = 0", "graph.connections"),
             ("[vectors.qdrant]\ncollection = \"a/b\"", "vectors.qdrant.collection"),
             ("[vectors.qdrant]\nquantization = \"binary\"", "vectors.qdrant.quantization"),
             ("[vectors.qdrant]\ntimeout_ms = 0", "vectors.qdrant.timeout_ms"),

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{
@@ -47,6 +47,26 @@ pub struct Idempotency {
     pub request_hash: String,
     /// The answer, as JSON.
     pub answer: serde_json::Value,
+}
+
+impl Idempotency {
+    /// Whether the answer names this id.
+    pub fn names(&self, id: Uuid) -> bool {
+        named_ids(&self.answer).contains(&id)
+    }
+}
+
+/// Every UUID that is a whole string or field name of `answer`.
+fn named_ids(answer: &serde_json::Value) -> Vec<Uuid> {
+    match answer {
+        serde_json::Value::String(text) => Uuid::try_parse(text).ok().into_iter().collect(),
+        serde_json::Value::Array(items) => items.iter().flat_map(named_ids).collect(),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| Uuid::try_parse(name).ok().into_iter().chain(named_ids(value)))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// One write.
@@ -285,6 +305,22 @@ impl IndexOp {
 }
 
 impl ChangeSet {
+    /// The ids that its kept answer tells of: those it names and those of memories that were written. Forgetting one of them
+    /// ends the answer.
+    pub fn answered_ids(&self) -> BTreeSet<Uuid> {
+        let Some(idempotency) = &self.idempotency else { return BTreeSet::new() };
+        let mut ids: BTreeSet<Uuid> = named_ids(&idempotency.answer).into_iter().collect();
+        for op in &self.ops {
+            match op {
+                Op::PutMemory { memory, .. } => ids.extend([memory.id.0]),
+                Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
+                Op::Retire { id, .. } | Op::SetSpaces { id, .. } | Op::Vote { id, .. } => ids.extend([id.0]),
+                Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
+            }
+        }
+        ids
+    }
+
     /// What the index must do for this change, in order. Memories without vectors (quarantined ones) have no point.
     pub fn index_ops(&self) -> Vec<IndexOp> {
         self.ops

@@ -58,6 +58,16 @@ pub enum Direction {
 impl Edge {
     /// The reason of an edge that was made for similarity alone, not because somebody said so.
     pub const SIMILAR: &str = "similar";
+
+    /// Whether those who see its ends are told of it: somebody made it. Edges between neighbours in a session or task, to
+    /// concepts, and for similarity alone go without saying.
+    pub fn is_news(&self) -> bool {
+        self.reason.as_deref() != Some(Self::SIMILAR)
+            && matches!(
+                self.kind,
+                EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
+            )
+    }
 }
 
 /// One edge. Its key is `(from, kind, to)`: writing it again replaces weight and reason.

@@ -5,9 +5,10 @@ use uuid::Uuid;
 
 use super::{
     error::SqliteError,
-    rows::{body_of_memory, integer, memory, memory_columns, pack},
+    rows::{body_of_memory, integer, memory, memory_columns},
 };
 use crate::{
+    backends::packed::pack,
     domain::{
         ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Scope, Status,
     },
@@ -154,16 +155,11 @@ fn note_within(
     Ok(())
 }
 
-/// Notes the ends of edges that somebody made; those between neighbours in a session or task, and those made for
-/// similarity alone, go without saying. Last of all, since any other effect says more.
+/// Notes the ends of edges that are news. Last of all, since any other effect says more.
 fn note_links(transaction: &Transaction<'_>, seq: i64, change: &ChangeSet) -> Result<(), SqliteError> {
     for op in &change.ops {
         if let Op::PutEdge(edge) = op
-            && edge.reason.as_deref() != Some(Edge::SIMILAR)
-            && matches!(
-                edge.kind,
-                EdgeKind::Causes | EdgeKind::Supersedes | EdgeKind::Supplements | EdgeKind::Contradicts
-            )
+            && edge.is_news()
         {
             let scope = Some(scope_id(transaction, &edge.scope)?);
             note_within(transaction, seq, edge.from, Effect::Linked, scope)?;
@@ -661,7 +657,7 @@ fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), 
         if !change.ops.iter().any(|op| matches!(op, Op::Forget { .. })) {
             change.reason = None;
         }
-        change.idempotency = change.idempotency.filter(|idempotency| !named_ids(&idempotency.answer).contains(&id.0));
+        change.idempotency = change.idempotency.filter(|idempotency| !idempotency.names(id.0));
         let change = serde_json::to_string(&change).map_err(|_| SqliteError::Unwritable("journal entry"))?;
         transaction.prepare_cached("UPDATE journal SET change = ?2 WHERE seq = ?1")?.execute(params![seq, change])?;
     }
@@ -677,7 +673,7 @@ fn put_outbox(transaction: &Transaction<'_>, op: IndexOp) -> Result<(), SqliteEr
             *id
         }
     };
-    let (op, vectors) = pack(op)?;
+    let (op, vectors) = pack(op).ok_or(SqliteError::Unwritable("index operation"))?;
     transaction.prepare_cached("INSERT INTO outbox (memory, op, vectors) VALUES (?1, ?2, ?3)")?.execute(params![
         id.0.as_bytes(),
         op,
@@ -704,33 +700,10 @@ fn put_answer(transaction: &Transaction<'_>, change: &ChangeSet, idempotency: &I
         )
         .optional()?;
     let answer = answer.ok_or(SqliteError::Conflict("idempotency key"))?;
-    let mut ids = named_ids(&idempotency.answer);
-    for op in &change.ops {
-        match op {
-            Op::PutMemory { memory, .. } => ids.push(memory.id.0),
-            Op::Retire { id, .. } => ids.push(id.0),
-            Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
-            Op::SetSpaces { id, .. } | Op::Vote { id, .. } => ids.push(id.0),
-            Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
-        }
-    }
     let mut statement = transaction
         .prepare_cached("INSERT INTO idempotency_names (id, answer) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-    for id in ids {
+    for id in change.answered_ids() {
         statement.execute(params![id.as_bytes(), answer])?;
     }
     Ok(())
-}
-
-/// Every UUID that is a whole string or field name of `answer`.
-fn named_ids(answer: &serde_json::Value) -> Vec<Uuid> {
-    match answer {
-        serde_json::Value::String(text) => Uuid::try_parse(text).ok().into_iter().collect(),
-        serde_json::Value::Array(items) => items.iter().flat_map(named_ids).collect(),
-        serde_json::Value::Object(fields) => fields
-            .iter()
-            .flat_map(|(name, value)| Uuid::try_parse(name).ok().into_iter().chain(named_ids(value)))
-            .collect(),
-        _ => Vec::new(),
-    }
 }

@@ -11,10 +11,11 @@ use super::{
     frequency::Frequencies,
     rows::{
         self, Conditions, Scopes, Seen, bind, edge, held, matching, memory, memory_columns, memory_of_body, named,
-        retired_since, texts, timestamp, unpack, uuid, visible,
+        retired_since, texts, timestamp, uuid, visible,
     },
 };
 use crate::{
+    backends::packed::unpack,
     domain::{
         AsOf, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Idempotency, Memory,
         MemoryId, Scope, Status, Visibility,
@@ -735,7 +736,8 @@ pub(super) fn outbox(connection: &Connection, after: u64, limit: usize) -> Resul
         let unreadable = |_| SqliteError::Unreadable("outbox row");
         let op = row.get_ref(1)?.as_str().map_err(unreadable)?;
         let vectors = row.get_ref(2)?.as_blob_or_null().map_err(unreadable)?;
-        outbox.push(OutboxRow { seq: row.get::<_, i64>(0)?.cast_unsigned(), op: unpack(op, vectors)? });
+        let op = unpack(op, vectors).ok_or(SqliteError::Unreadable("outbox row"))?;
+        outbox.push(OutboxRow { seq: row.get::<_, i64>(0)?.cast_unsigned(), op });
     }
     Ok(outbox)
 }

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, types
 use uuid::Uuid;
 
 use super::error::SqliteError;
-use crate::domain::{Edge, Filter, IndexOp, Memory, Scope, Visibility};
+use crate::domain::{Edge, Filter, Memory, Scope, Visibility};
 
 /// Whether the reader sees the scope in this column. Binds `:system` and `:scopes`.
 macro_rules! visible {
@@ -318,40 +318,4 @@ pub(super) fn edge(
 pub(super) fn named<T: std::str::FromStr>(row: &Row<'_>, column: usize) -> Result<T, SqliteError> {
     let name = row.get_ref(column)?.as_str().map_err(|_| SqliteError::Unreadable("name"))?;
     name.parse().map_err(|_| SqliteError::Unreadable("name"))
-}
-
-/// An index operation as JSON without its vectors' numbers, and those numbers packed.
-pub(super) fn pack(mut op: IndexOp) -> Result<(String, Option<Vec<u8>>), SqliteError> {
-    let numbers = match &mut op {
-        IndexOp::Upsert(point) => {
-            let mut packed = Vec::new();
-            for named in &mut point.vectors {
-                let vector = std::mem::take(&mut named.vector);
-                let length = u32::try_from(vector.len()).map_err(|_| SqliteError::Unwritable("vector"))?;
-                packed.extend_from_slice(&length.to_le_bytes());
-                packed.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
-            }
-            Some(packed)
-        }
-        IndexOp::Retire { .. } | IndexOp::SetPayload { .. } | IndexOp::Delete { .. } => None,
-    };
-    let op = serde_json::to_string(&op).map_err(|_| SqliteError::Unwritable("index operation"))?;
-    Ok((op, numbers))
-}
-
-/// The reverse of [`pack`].
-pub(super) fn unpack(op: &str, numbers: Option<&[u8]>) -> Result<IndexOp, SqliteError> {
-    let unreadable = || SqliteError::Unreadable("outbox row");
-    let mut op: IndexOp = serde_json::from_str(op).map_err(|_| unreadable())?;
-    if let IndexOp::Upsert(point) = &mut op {
-        let mut rest = numbers.ok_or_else(unreadable)?;
-        for named in &mut point.vectors {
-            let (length, tail) = rest.split_first_chunk().ok_or_else(unreadable)?;
-            let bytes = u32::from_le_bytes(*length) as usize * size_of::<f32>();
-            let (vector, tail) = tail.split_at_checked(bytes).ok_or_else(unreadable)?;
-            named.vector = vector.as_chunks().0.iter().map(|number| f32::from_le_bytes(*number)).collect();
-            rest = tail;
-        }
-    }
-    Ok(op)
 }

@@ -22,6 +22,7 @@ pub mod archive;
 mod browse;
 mod graph_store;
 mod journal;
+pub mod neo4j;
 mod sqlite;
 mod token_store;
 mod vector_index;

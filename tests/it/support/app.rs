@@ -73,8 +73,8 @@ impl App {
         let options =
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
-        let graph = backends::open_graph("sqlite:graph.db", dir.path()).await.expect("a graph store");
         let (spaces, remote) = (spaces(&embedders), Remote::default());
+        let graph = backends::open_graph("sqlite:graph.db", dir.path(), &remote).await.expect("a graph store");
         let index = backends::open_index("memory:", dir.path(), &spaces, OpenIndex::Existing, &remote).await;
         let index = index.expect("an index").index;
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));

@@ -1,6 +1,7 @@
 //! What the tests share: a clock one can set, ids one can count on, and plain records to start from.
 
 pub mod app;
+pub mod bolt;
 pub mod clock;
 pub mod proxy;
 pub mod qdrant;

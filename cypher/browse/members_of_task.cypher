@@ -1,0 +1,25 @@
+// Members of a task by id, which is the order of recording.
+// Parameters: $suffix STRING, what follows the scope in a task_key; $after STRING, an id or empty; $limit INTEGER;
+//   $reader MAP (see README)
+// Returns: body STRING, access_count INTEGER, last_accessed INTEGER or null
+// Index: index memory_task_key; constraint scope_count_key
+CALL () {
+  UNWIND $reader.keys AS scope
+  RETURN scope
+  UNION ALL
+  MATCH (count:ScopeCount)
+  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  RETURN count.key AS scope
+}
+CALL (scope) {
+  MATCH (m:Memory)
+  WHERE m.task_key = scope + $suffix AND m.task_position IS NOT NULL AND m.id > $after
+  RETURN m
+  ORDER BY m.id
+  LIMIT $limit
+}
+WITH m
+ORDER BY m.id
+LIMIT $limit
+RETURN m.body AS body, m.access_count AS access_count, m.last_accessed AS last_accessed
+ORDER BY m.id

@@ -1,0 +1,411 @@
+// The part of the graph around some memories: at each hop only what the reader sees and the filter asks for. A hop
+// reads what its frontier leads to in the order in which one would cut it: turns of the seeds' sessions, relationships,
+// then shared concepts, the rarest first. Its rows start with the nodes there are, so that the first $room different
+// ones are those and the new ones, and reading ends with the last of them. The four hops are alike; the first alone has
+// turns and reports concepts that lead nowhere.
+// Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
+//   memories; about, mentions BOOLEAN, whether to go over shared concepts; out, back BOOLEAN, ways along relationships;
+//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
+//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $reader MAP (see README); $filter MAP (see
+//   README)
+// Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
+//   many of them lie before each hop (0..3); edges LIST of [source, target, kind, weight, reason, visibility,
+//   recorded_at]; concepts LIST of [id, key, label, origin, LIST of [memory, kind, weight, reason, visibility,
+//   recorded_at]]; uses LIST of [concept, uses, about, hop that met it]; total INTEGER; truncated BOOLEAN
+// Index: constraints memory_id, scope_count_key; indexes memory_session_key, concept_use_concept
+CALL () {
+  UNWIND range(0, size($ask.seeds) - 1) AS place
+  MATCH (m:Memory {id: $ask.seeds[place]})
+  WHERE ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+    AND (m.status = 'active' OR ($filter.superseded AND m.status = 'superseded'))
+    AND ($filter.world IS NULL
+      OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
+        AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
+    AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+    AND ($filter.types IS NULL OR m.type IN $filter.types)
+    AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+    AND ($filter.session IS NULL OR m.session = $filter.session)
+    AND ($filter.task IS NULL OR m.task = $filter.task)
+    AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+    AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+    AND ($filter.language IS NULL OR m.language = $filter.language)
+    AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
+  WITH m, min(place) AS place
+  ORDER BY place
+  LIMIT $room
+  RETURN collect(m) AS nodes
+}
+WITH nodes, 0 AS first, [] AS ends, [] AS named, [] AS met
+// Hop 1.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 1 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      MATCH (use:ConceptUse)
+      USING INDEX use:ConceptUse(concept)
+      WHERE use.concept = c.id AND ($reader.keys IS NULL OR (use.memory_visibility IN $reader.keys
+        AND use.visibility IN $reader.keys))
+      WITH c, sum(use.uses) AS uses, sum(use.about) AS about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 1}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.turns > 0 AND $ask.out AND f.session_position IS NOT NULL |
+        {way: 'earlier', node: f}]
+        + [f IN frontier WHERE $ask.turns > 0 AND $ask.back AND f.session_position IS NOT NULL |
+          {way: 'later', node: f}]
+        + [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found WHERE n.uses > 1 AND (($ask.about AND n.about > 0) OR ($ask.mentions
+          AND n.uses <= $ask.max_uses)) |
+            {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node.session_key AS session, source.node.session_position AS position, source
+          WHERE source.way = 'earlier'
+          MATCH (m:Memory)
+          WHERE m.session_key = session AND m.session_position >= position - $ask.turns
+            AND m.session_position < position
+          RETURN m
+          ORDER BY m.session_position DESC
+          UNION ALL
+          WITH source.node.session_key AS session, source.node.session_position AS position, source
+          WHERE source.way = 'later'
+          MATCH (m:Memory)
+          WHERE m.session_key = session AND m.session_position > position
+            AND m.session_position <= position + $ask.turns
+          RETURN m
+          ORDER BY m.session_position
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+        }
+        WITH m
+        WHERE ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          AND (m.status = 'active' OR ($filter.superseded AND m.status = 'superseded'))
+          AND ($filter.world IS NULL
+            OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
+              AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
+          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR m.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR m.session = $filter.session)
+          AND ($filter.task IS NULL OR m.task = $filter.task)
+          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 2.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 2 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      MATCH (use:ConceptUse)
+      USING INDEX use:ConceptUse(concept)
+      WHERE use.concept = c.id AND ($reader.keys IS NULL OR (use.memory_visibility IN $reader.keys
+        AND use.visibility IN $reader.keys))
+      WITH c, sum(use.uses) AS uses, sum(use.about) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 2}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+        }
+        WITH m
+        WHERE ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          AND (m.status = 'active' OR ($filter.superseded AND m.status = 'superseded'))
+          AND ($filter.world IS NULL
+            OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
+              AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
+          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR m.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR m.session = $filter.session)
+          AND ($filter.task IS NULL OR m.task = $filter.task)
+          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 3.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 3 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      MATCH (use:ConceptUse)
+      USING INDEX use:ConceptUse(concept)
+      WHERE use.concept = c.id AND ($reader.keys IS NULL OR (use.memory_visibility IN $reader.keys
+        AND use.visibility IN $reader.keys))
+      WITH c, sum(use.uses) AS uses, sum(use.about) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 3}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+        }
+        WITH m
+        WHERE ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          AND (m.status = 'active' OR ($filter.superseded AND m.status = 'superseded'))
+          AND ($filter.world IS NULL
+            OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
+              AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
+          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR m.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR m.session = $filter.session)
+          AND ($filter.task IS NULL OR m.task = $filter.task)
+          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 4.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 4 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+      WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+        AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      MATCH (use:ConceptUse)
+      USING INDEX use:ConceptUse(concept)
+      WHERE use.concept = c.id AND ($reader.keys IS NULL OR (use.memory_visibility IN $reader.keys
+        AND use.visibility IN $reader.keys))
+      WITH c, sum(use.uses) AS uses, sum(use.about) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 4}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+        }
+        WITH m
+        WHERE ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          AND (m.status = 'active' OR ($filter.superseded AND m.status = 'superseded'))
+          AND ($filter.world IS NULL
+            OR ((m.valid_from IS NULL OR m.valid_from <= $filter.world)
+              AND (m.valid_to IS NULL OR $filter.world < m.valid_to)))
+          AND ($filter.kinds IS NULL OR m.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR m.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN m.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR m.session = $filter.session)
+          AND ($filter.task IS NULL OR m.task = $filter.task)
+          AND ($filter.since IS NULL OR m.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR m.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR m.language = $filter.language)
+          AND ($filter.now IS NULL OR m.expires_at IS NULL OR $filter.now < m.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// What lies between the memories.
+WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
+CALL (nodes) {
+  UNWIND nodes AS a
+  MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(b)
+  WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys) AND b IN nodes
+  RETURN collect([a.id, b.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS edges
+}
+CALL (nodes, met) {
+  UNWIND nodes AS a
+  MATCH (a)-[edge:ABOUT|MENTIONS]->(c)
+  WHERE c IN met
+  WITH a, edge, c
+  WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+    AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+  WITH c, collect([a.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS edges
+  RETURN collect([c.id, c.key, c.label, c.origin, edges]) AS concepts
+}
+CALL (nodes) {
+  UNWIND $reader.keys AS key
+  MATCH (count:ScopeCount {key: key})
+  RETURN count.memories AS memories
+  UNION ALL
+  MATCH (count:ScopeCount)
+  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  RETURN count.memories AS memories
+}
+WITH nodes, ends, named, edges, concepts, truncated, coalesce(sum(memories), 0) AS total
+RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges, concepts,
+  [n IN named | [n.concept.id, n.uses, n.about, n.hop]] AS uses, total, truncated

@@ -1,0 +1,758 @@
+// The part of the graph around some memories as it was at a moment: memories in the state each was in, relationships
+// and counts of then. As neighbourhood.cypher otherwise.
+// Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
+//   memories; about, mentions BOOLEAN, whether to go over shared concepts; out, back BOOLEAN, ways along relationships;
+//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
+//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $reader MAP (see README); $filter MAP (see
+//   README); $known INTEGER, the moment
+// Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
+//   many of them lie before each hop (0..3); edges LIST of [source, target, kind, weight, reason, visibility,
+//   recorded_at]; concepts LIST of [id, key, label, origin, LIST of [memory, kind, weight, reason, visibility,
+//   recorded_at]]; uses LIST of [concept, uses, about, hop that met it]; total INTEGER; truncated BOOLEAN
+// Index: constraints memory_id, concept_id, scope_count_key; indexes memory_session_key, memory_state_memory,
+//   edge_state_source, edge_state_target, mention_state_memory, mention_state_concept, memory_scope_occurred
+CALL () {
+  UNWIND range(0, size($ask.seeds) - 1) AS place
+  MATCH (m:Memory {id: $ask.seeds[place]})
+  CALL (m) {
+    WITH m
+    WHERE m.revised_at <= $known
+    RETURN m AS state
+    UNION ALL
+    WITH m
+    WHERE m.revised_at > $known AND ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+    MATCH (state:MemoryState)
+    USING INDEX state:MemoryState(memory, believed_from)
+    WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+    RETURN state
+  }
+  WITH m, place, state
+  WHERE ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+    AND state.recorded_at <= $known
+    AND (state.status = 'active' OR ($filter.superseded AND state.status = 'superseded')
+      OR (state.status IN ['superseded', 'archived']
+        AND (state.retired_at IS NULL OR $known < state.retired_at)))
+    AND ($filter.world IS NULL
+      OR ((state.valid_from IS NULL OR state.valid_from <= $filter.world)
+        AND (state.valid_to IS NULL OR $filter.world < state.valid_to
+          OR (state.status IN ['superseded', 'archived']
+        AND (state.retired_at IS NULL OR $known < state.retired_at)))))
+    AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+    AND ($filter.types IS NULL OR state.type IN $filter.types)
+    AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+    AND ($filter.session IS NULL OR state.session = $filter.session)
+    AND ($filter.task IS NULL OR state.task = $filter.task)
+    AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+    AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+    AND ($filter.language IS NULL OR state.language = $filter.language)
+    AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
+  WITH m, min(place) AS place
+  ORDER BY place
+  LIMIT $room
+  RETURN collect(m) AS nodes
+}
+WITH nodes, 0 AS first, [] AS ends, [] AS named, [] AS met
+// Hop 1.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 1 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      CALL (f) {
+        MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+            AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN c
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(memory)
+        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
+          AND state.kind = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        MATCH (c:Concept {id: state.concept})
+        RETURN c
+      }
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      CALL (c) {
+        MATCH (c)<-[edge:ABOUT|MENTIONS]-()
+        WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
+          OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN edge.memory AS memory, type(edge) AS kind
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(concept)
+        WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.memory_visibility IN $reader.keys)
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        RETURN state.memory AS memory, state.kind AS kind
+      }
+      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 1}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.turns > 0 AND $ask.out AND f.session_position IS NOT NULL |
+        {way: 'earlier', node: f}]
+        + [f IN frontier WHERE $ask.turns > 0 AND $ask.back AND f.session_position IS NOT NULL |
+          {way: 'later', node: f}]
+        + [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found WHERE n.uses > 1 AND (($ask.about AND n.about > 0) OR ($ask.mentions
+          AND n.uses <= $ask.max_uses)) |
+            {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node.session_key AS session, source.node.session_position AS position, source
+          WHERE source.way = 'earlier'
+          MATCH (m:Memory)
+          WHERE m.session_key = session AND m.session_position >= position - $ask.turns
+            AND m.session_position < position
+          RETURN m
+          ORDER BY m.session_position DESC
+          UNION ALL
+          WITH source.node.session_key AS session, source.node.session_position AS position, source
+          WHERE source.way = 'later'
+          MATCH (m:Memory)
+          WHERE m.session_key = session AND m.session_position > position
+            AND m.session_position <= position + $ask.turns
+          RETURN m
+          ORDER BY m.session_position
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(source)
+          WHERE state.source = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.target})
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(target)
+          WHERE state.target = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.source})
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (state:MentionState)
+          USING INDEX state:MentionState(concept)
+          WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.memory})
+          USING INDEX m:Memory(id)
+          RETURN m
+          ORDER BY state.kind, state.memory DESC
+        }
+        CALL (m) {
+          WITH m
+          WHERE m.revised_at <= $known
+          RETURN m AS state
+          UNION ALL
+          WITH m
+          WHERE m.revised_at > $known AND ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          MATCH (state:MemoryState)
+          USING INDEX state:MemoryState(memory, believed_from)
+          WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+          RETURN state
+        }
+        WITH m, state
+        WHERE ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND state.recorded_at <= $known
+          AND (state.status = 'active' OR ($filter.superseded AND state.status = 'superseded')
+            OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))
+          AND ($filter.world IS NULL
+            OR ((state.valid_from IS NULL OR state.valid_from <= $filter.world)
+              AND (state.valid_to IS NULL OR $filter.world < state.valid_to
+                OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))))
+          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR state.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR state.session = $filter.session)
+          AND ($filter.task IS NULL OR state.task = $filter.task)
+          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 2.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 2 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      CALL (f) {
+        MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+            AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN c
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(memory)
+        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
+          AND state.kind = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        MATCH (c:Concept {id: state.concept})
+        RETURN c
+      }
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      CALL (c) {
+        MATCH (c)<-[edge:ABOUT|MENTIONS]-()
+        WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
+          OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN edge.memory AS memory, type(edge) AS kind
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(concept)
+        WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.memory_visibility IN $reader.keys)
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        RETURN state.memory AS memory, state.kind AS kind
+      }
+      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 2}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(source)
+          WHERE state.source = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.target})
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(target)
+          WHERE state.target = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.source})
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (state:MentionState)
+          USING INDEX state:MentionState(concept)
+          WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.memory})
+          USING INDEX m:Memory(id)
+          RETURN m
+          ORDER BY state.kind, state.memory DESC
+        }
+        CALL (m) {
+          WITH m
+          WHERE m.revised_at <= $known
+          RETURN m AS state
+          UNION ALL
+          WITH m
+          WHERE m.revised_at > $known AND ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          MATCH (state:MemoryState)
+          USING INDEX state:MemoryState(memory, believed_from)
+          WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+          RETURN state
+        }
+        WITH m, state
+        WHERE ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND state.recorded_at <= $known
+          AND (state.status = 'active' OR ($filter.superseded AND state.status = 'superseded')
+            OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))
+          AND ($filter.world IS NULL
+            OR ((state.valid_from IS NULL OR state.valid_from <= $filter.world)
+              AND (state.valid_to IS NULL OR $filter.world < state.valid_to
+                OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))))
+          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR state.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR state.session = $filter.session)
+          AND ($filter.task IS NULL OR state.task = $filter.task)
+          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 3.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 3 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      CALL (f) {
+        MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+            AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN c
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(memory)
+        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
+          AND state.kind = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        MATCH (c:Concept {id: state.concept})
+        RETURN c
+      }
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      CALL (c) {
+        MATCH (c)<-[edge:ABOUT|MENTIONS]-()
+        WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
+          OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN edge.memory AS memory, type(edge) AS kind
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(concept)
+        WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.memory_visibility IN $reader.keys)
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        RETURN state.memory AS memory, state.kind AS kind
+      }
+      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 3}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(source)
+          WHERE state.source = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.target})
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(target)
+          WHERE state.target = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.source})
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (state:MentionState)
+          USING INDEX state:MentionState(concept)
+          WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.memory})
+          USING INDEX m:Memory(id)
+          RETURN m
+          ORDER BY state.kind, state.memory DESC
+        }
+        CALL (m) {
+          WITH m
+          WHERE m.revised_at <= $known
+          RETURN m AS state
+          UNION ALL
+          WITH m
+          WHERE m.revised_at > $known AND ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          MATCH (state:MemoryState)
+          USING INDEX state:MemoryState(memory, believed_from)
+          WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+          RETURN state
+        }
+        WITH m, state
+        WHERE ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND state.recorded_at <= $known
+          AND (state.status = 'active' OR ($filter.superseded AND state.status = 'superseded')
+            OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))
+          AND ($filter.world IS NULL
+            OR ((state.valid_from IS NULL OR state.valid_from <= $filter.world)
+              AND (state.valid_to IS NULL OR $filter.world < state.valid_to
+                OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))))
+          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR state.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR state.session = $filter.session)
+          AND ($filter.task IS NULL OR state.task = $filter.task)
+          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// Hop 4.
+CALL (nodes, met, first) {
+  WITH nodes, met, nodes[first..] AS frontier
+  WHERE $ask.depth >= 4 AND size(nodes) < $room
+  CALL (frontier, met) {
+      UNWIND frontier AS f
+      CALL (f) {
+        MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
+        WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+            AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN c
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(memory)
+        WHERE state.memory = f.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions
+          AND state.kind = 'MENTIONS'))
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        MATCH (c:Concept {id: state.concept})
+        RETURN c
+      }
+      WITH DISTINCT c
+      WHERE NOT c IN met
+      CALL (c) {
+        MATCH (c)<-[edge:ABOUT|MENTIONS]-()
+        WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
+          OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+        RETURN edge.memory AS memory, type(edge) AS kind
+        UNION ALL
+        MATCH (state:MentionState)
+        USING INDEX state:MentionState(concept)
+        WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.memory_visibility IN $reader.keys)
+          AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+        RETURN state.memory AS memory, state.kind AS kind
+      }
+      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
+      WITH c, uses, about
+      ORDER BY uses, c.id
+      RETURN collect({concept: c, uses: uses, about: about, hop: 4}) AS found
+  }
+  CALL (nodes, frontier, found) {
+    CALL (nodes, frontier, found) {
+      UNWIND nodes AS m
+      RETURN m
+      UNION ALL
+      UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
+        + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
+        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
+          AND n.uses <= $ask.max_uses}] AS source
+      CALL (source) {
+        CALL (source) {
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (f)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'out'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(source)
+          WHERE state.source = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.target})
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (f)<-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]-(m)
+          WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          UNION ALL
+          WITH source.node AS f, source
+          WHERE source.way = 'in'
+          MATCH (state:EdgeState)
+          USING INDEX state:EdgeState(target)
+          WHERE state.target = f.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+            OR state.visibility IN $reader.keys)
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.source})
+          RETURN m
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (c)<-[edge:ABOUT|MENTIONS]-(m)
+          WHERE (($ask.about AND type(edge) = 'ABOUT') OR (source.mentions AND type(edge) = 'MENTIONS'))
+            AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+          AND coalesce(edge.since, edge.recorded_at) <= $known
+          RETURN m
+          ORDER BY type(edge), edge.memory DESC
+          UNION ALL
+          WITH source.node AS c, source
+          WHERE source.way = 'concept'
+          MATCH (state:MentionState)
+          USING INDEX state:MentionState(concept)
+          WHERE state.concept = c.id AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+            AND (($ask.about AND state.kind = 'ABOUT') OR (source.mentions AND state.kind = 'MENTIONS'))
+            AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+          MATCH (m:Memory {id: state.memory})
+          USING INDEX m:Memory(id)
+          RETURN m
+          ORDER BY state.kind, state.memory DESC
+        }
+        CALL (m) {
+          WITH m
+          WHERE m.revised_at <= $known
+          RETURN m AS state
+          UNION ALL
+          WITH m
+          WHERE m.revised_at > $known AND ($reader.keys IS NULL OR m.visibility IN $reader.keys)
+          MATCH (state:MemoryState)
+          USING INDEX state:MemoryState(memory, believed_from)
+          WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+          RETURN state
+        }
+        WITH m, state
+        WHERE ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+          AND state.recorded_at <= $known
+          AND (state.status = 'active' OR ($filter.superseded AND state.status = 'superseded')
+            OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))
+          AND ($filter.world IS NULL
+            OR ((state.valid_from IS NULL OR state.valid_from <= $filter.world)
+              AND (state.valid_to IS NULL OR $filter.world < state.valid_to
+                OR (state.status IN ['superseded', 'archived']
+              AND (state.retired_at IS NULL OR $known < state.retired_at)))))
+          AND ($filter.kinds IS NULL OR state.kind IN $filter.kinds)
+          AND ($filter.types IS NULL OR state.type IN $filter.types)
+          AND ($filter.tags IS NULL OR any(tag IN state.tags WHERE tag IN $filter.tags))
+          AND ($filter.session IS NULL OR state.session = $filter.session)
+          AND ($filter.task IS NULL OR state.task = $filter.task)
+          AND ($filter.since IS NULL OR state.occurred_at >= $filter.since)
+          AND ($filter.until IS NULL OR state.occurred_at < $filter.until)
+          AND ($filter.language IS NULL OR state.language = $filter.language)
+          AND ($filter.now IS NULL OR state.expires_at IS NULL OR $filter.now < state.expires_at)
+        RETURN m
+        LIMIT $fan_out
+      }
+      RETURN m
+    }
+    WITH DISTINCT m
+    LIMIT $room
+    RETURN collect(m) AS all
+  }
+  RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
+}
+WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+  named + coalesce(head(found), []) AS named
+WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+// What lies between the memories.
+WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
+CALL (nodes) {
+  UNWIND nodes AS a
+  CALL (a) {
+    MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(b)
+    WHERE type(edge) IN $ask.kinds AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      AND coalesce(edge.since, edge.recorded_at) <= $known
+    RETURN [a.id, b.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
+    UNION ALL
+    MATCH (state:EdgeState)
+    USING INDEX state:EdgeState(source)
+    WHERE state.source = a.id AND state.kind IN $ask.kinds AND ($reader.keys IS NULL
+      OR state.visibility IN $reader.keys)
+      AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+    RETURN [a.id, state.target, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
+  }
+  RETURN collect(edge) AS edges
+}
+CALL (nodes, met) {
+  UNWIND nodes AS a
+  CALL (a) {
+    MATCH (a)-[edge:ABOUT|MENTIONS]->(c)
+    WHERE (($ask.about AND type(edge) = 'ABOUT') OR ($ask.mentions AND type(edge) = 'MENTIONS'))
+      AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys) AND coalesce(edge.since, edge.recorded_at) <= $known
+    RETURN c, [a.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
+    UNION ALL
+    MATCH (state:MentionState)
+    USING INDEX state:MentionState(memory)
+    WHERE state.memory = a.id AND (($ask.about AND state.kind = 'ABOUT') OR ($ask.mentions AND state.kind = 'MENTIONS'))
+      AND ($reader.keys IS NULL OR state.visibility IN $reader.keys)
+      AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
+    MATCH (c:Concept {id: state.concept})
+    RETURN c, [a.id, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
+  }
+  WITH c, edge
+  WHERE c IN met
+  WITH c, collect(edge) AS edges
+  RETURN collect([c.id, c.key, c.label, c.origin, edges]) AS concepts
+}
+CALL (nodes) {
+  CALL () {
+    UNWIND $reader.keys AS scope
+    RETURN scope
+    UNION ALL
+    MATCH (count:ScopeCount)
+    WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+    RETURN count.key AS scope
+  }
+  MATCH (m:Memory)
+  USING INDEX m:Memory(visibility, occurred_at, id)
+  WHERE m.visibility = scope AND m.occurred_at IS NOT NULL AND m.id IS NOT NULL
+    AND (m.revised_at <= $known OR EXISTS {
+      MATCH (state:MemoryState)
+      USING INDEX state:MemoryState(memory, believed_from)
+      WHERE state.memory = m.id AND state.believed_from <= $known AND $known < state.believed_to
+    })
+  RETURN count(m) AS total
+}
+RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges, concepts,
+  [n IN named | [n.concept.id, n.uses, n.about, n.hop]] AS uses, total, truncated

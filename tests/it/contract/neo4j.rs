@@ -1,0 +1,313 @@
+//! The Neo4j store, on a real server: the suites, and what is its own: opening, two processes, plans of its statements.
+//!
+//! `RECOLLECT_TEST_NEO4J` names the server (`scripts/neo4j` starts one). Its database is emptied before each test, and tests
+//! take turns at it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use neo4rs::{Graph, query};
+use recollect::{
+    backends::neo4j::{Neo4jSettings, Neo4jStore},
+    domain::{Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    ports::{Applied, Browse, GraphStore, PortError, PortErrorKind},
+};
+use serde_json::json;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::{
+    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite,
+};
+use crate::support::{
+    at,
+    bolt::{self, Bolt, Reply},
+    change, id, memory,
+};
+
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// The address of a server to test on.
+pub fn server() -> Option<String> {
+    let url = std::env::var("RECOLLECT_TEST_NEO4J").ok().filter(|url| !url.is_empty());
+    if url.is_none() {
+        let why = "no RECOLLECT_TEST_NEO4J: run the tests by `scripts/neo4j run`";
+        assert!(std::env::var_os("CI").is_none(), "under CI a Neo4j server must be there: {why}");
+        eprintln!("skipped: {why}");
+    }
+    url
+}
+
+/// An empty store, for as long as the guard is held.
+pub async fn open() -> Option<(Neo4jStore, MutexGuard<'static, ()>)> {
+    let url = server()?;
+    let turn = TURN.lock().await;
+    let store = Neo4jStore::open(&url, &settings()).await.unwrap();
+    empty(&url).await;
+    Some((store, turn))
+}
+
+fn settings() -> Neo4jSettings {
+    // A loaded machine is slow; nothing here waits for this to pass.
+    Neo4jSettings { timeout: Duration::from_secs(60), ..Neo4jSettings::default() }
+}
+
+async fn empty(url: &str) {
+    let graph = Graph::new(url, "neo4j", "").unwrap();
+    graph.run(query("MATCH (n) WHERE NOT n:Store DETACH DELETE n")).await.unwrap();
+    graph.run(query("MATCH (n:Store) SET n.change_seq = 0, n.outbox_seq = 0, n.state_seq = 0")).await.unwrap();
+}
+
+archive_suite!(crate::contract::neo4j::open);
+browse_suite!(crate::contract::neo4j::open);
+graph_store_suite!(crate::contract::neo4j::open);
+token_store_suite!(crate::contract::neo4j::open);
+
+fn all() -> Visibility {
+    Visibility::system("the tests of the server look at everything")
+}
+
+fn reason(error: &PortError) -> String {
+    error.source.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+async fn refused(url: &str, settings: &Neo4jSettings, kind: PortErrorKind, words: &str) {
+    let error = Neo4jStore::open(url, settings).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.kind, kind, "{}", reason(&error));
+    assert!(reason(&error).contains(words), "{}", reason(&error));
+    assert!(!reason(&error).contains('\n') && !format!("{error:?}").contains("hunter2"), "{error:?}");
+}
+
+#[tokio::test]
+async fn wrong_address_is_one_clear_line() {
+    let settings = settings();
+    // Nobody listens on the port of a listener that is gone.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    refused(&format!("bolt://{gone}"), &settings, PortErrorKind::Unavailable, "nobody answers at graph.url").await;
+    for url in ["bolt://", "bolt://:7687", "neo4j://ann:hunter2@host:7687", "http://host:7474", "host:7687"] {
+        refused(url, &settings, PortErrorKind::Mismatch, "graph.url is not an address").await;
+    }
+    // Somebody listens and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let hasty = Neo4jSettings { timeout: Duration::from_millis(200), ..settings };
+    let url = format!("bolt://{}", silent.local_addr().unwrap());
+    refused(&url, &hasty, PortErrorKind::Timeout, "no answer within graph.timeout_ms (200 ms)").await;
+}
+
+#[tokio::test]
+async fn wrong_password_is_one_clear_line() {
+    let refusal = Reply::failure("Neo.ClientError.Security.Unauthorized");
+    let url = bolt::serve(vec![refusal]).unwrap();
+    let settings = Neo4jSettings { user: "ann".to_owned(), password: "hunter2".to_owned(), ..settings() };
+    let words = "the server refuses graph.user \"ann\" with the password given (graph.password or";
+    refused(&url, &settings, PortErrorKind::Mismatch, words).await;
+}
+
+#[tokio::test]
+async fn server_that_is_too_old_is_one_clear_line() {
+    let url = bolt::serve(vec![
+        Reply::success(),
+        Reply::fields("version"),
+        Reply::record("4.4.40"),
+        Reply::success(),
+    ])
+    .unwrap();
+    let words = "the server is Neo4j 4.4.40, version 5.23 or newer is needed";
+    refused(&url, &settings(), PortErrorKind::Mismatch, words).await;
+}
+
+#[tokio::test]
+async fn database_that_is_not_there_is_one_clear_line() {
+    let Some(url) = server() else { return };
+    let settings = Neo4jSettings { database: "nowhere".to_owned(), ..settings() };
+    refused(&url, &settings, PortErrorKind::Mismatch, "graph.database").await;
+}
+
+#[tokio::test]
+async fn database_of_a_newer_program_is_refused() {
+    let Some((_store, _turn)) = open().await else { return };
+    let url = server().unwrap();
+    let graph = Graph::new(&url, "neo4j", "").unwrap();
+    let mut rows = graph.execute(query("MATCH (n:Store) RETURN n.format AS format")).await.unwrap();
+    let format: i64 = rows.next().await.unwrap().unwrap().get("format").unwrap();
+    graph.run(query("MATCH (n:Store) SET n.format = 999")).await.unwrap();
+    refused(&url, &settings(), PortErrorKind::Mismatch, "the database has format 999").await;
+    graph.run(query("MATCH (n:Store) SET n.format = $format").param("format", format)).await.unwrap();
+    Neo4jStore::open(&url, &settings()).await.unwrap();
+}
+
+#[tokio::test]
+async fn two_stores_on_one_server_lose_nothing_and_double_nothing() {
+    let Some((one, _turn)) = open().await else { return };
+    let two = Neo4jStore::open(&server().unwrap(), &settings()).await.unwrap();
+    let subject = Concept::from_text(ConceptKey("subject".to_owned()), "Subject".to_owned());
+    let store_about = |n: u64| {
+        let about = Edge {
+            from: id(n).0,
+            to: subject.id.0,
+            kind: EdgeKind::About,
+            weight: 1.0,
+            reason: None,
+            scope: Scope::Global,
+            recorded_at: at(1),
+        };
+        let mut memory = memory(n, &Scope::Global, &format!("about the subject, part {n}"));
+        memory.session_id = Some("shared".to_owned());
+        let put = Op::PutMemory { expected_revision: 0, memory: Box::new(memory), vectors: Vec::new() };
+        let mut change = change(n, vec![Op::PutConcept(subject.clone()), put, Op::PutEdge(about)]);
+        let answer = json!({"id": id(n).to_string()});
+        change.idempotency = Some(Idempotency { key: format!("key {n}"), request_hash: n.to_string(), answer });
+        change
+    };
+    // Each change is sent by both, as by a client that did not hear the first answer.
+    let mut writes = Vec::new();
+    for n in 1..=20 {
+        for store in [&one, &two] {
+            let (store, change) = (store.clone(), store_about(n));
+            writes.push(tokio::spawn(async move { store.apply(&[change]).await }));
+        }
+    }
+    let mut now = 0;
+    for write in writes {
+        now += usize::from(write.await.unwrap().unwrap() == [Applied::Now]);
+    }
+    assert_eq!(now, 20, "of two that apply the same change one does");
+    for store in [&one, &two] {
+        let counts = store.counts(&all()).await.unwrap();
+        assert_eq!((counts.memories, counts.concepts, counts.edges), (20, 1, 20));
+        assert_eq!(store.total_memories(&all()).await.unwrap(), 20);
+        assert_eq!(store.last_change().await.unwrap(), 20);
+        let uses = store.concepts(&[subject.key.clone()], None, &all()).await.unwrap();
+        assert_eq!((uses[0].uses, uses[0].about), (20, 20));
+        assert_eq!(store.changes(0, 100, &all()).await.unwrap().len(), 20);
+        assert_eq!(GraphStore::members(store, EdgeKind::SameSession, "shared", 100, &all()).await.unwrap().len(), 20);
+    }
+}
+
+#[tokio::test]
+async fn two_that_store_the_same_make_one_memory() {
+    let Some((one, _turn)) = open().await else { return };
+    let two = Neo4jStore::open(&server().unwrap(), &settings()).await.unwrap();
+    let same = |n: u64| {
+        let mut memory = memory(n, &Scope::Global, "the same");
+        memory.content_hash = "same".to_owned();
+        change(n, vec![Op::PutMemory { expected_revision: 0, memory: Box::new(memory), vectors: Vec::new() }])
+    };
+    let mut writes = Vec::new();
+    for n in 1..=20 {
+        let (store, change) = (if n % 2 == 0 { one.clone() } else { two.clone() }, same(n));
+        writes.push(tokio::spawn(async move { store.apply(&[change]).await }));
+    }
+    let mut written = 0;
+    for write in writes {
+        match write.await.unwrap() {
+            Ok(applied) => written += applied.len(),
+            Err(error) => assert_eq!(error.kind, PortErrorKind::Conflict),
+        }
+    }
+    assert_eq!((written, one.total_memories(&all()).await.unwrap()), (1, 1));
+}
+
+#[tokio::test]
+async fn writer_that_goes_away_holds_nobody_up() {
+    let Some((store, _turn)) = open().await else { return };
+    let hasty = Neo4jSettings { timeout: Duration::from_millis(500), ..settings() };
+    let other = Neo4jStore::open(&server().unwrap(), &hasty).await.unwrap();
+    let graph = Graph::new(server().unwrap(), "neo4j", "").unwrap();
+    let mut holder = graph.start_txn().await.unwrap();
+    holder.run(query("MATCH (n:Store {id: 'store'}) SET n.turn = 'held'")).await.unwrap();
+    let put = |n: u64| {
+        let memory = Box::new(memory(n, &Scope::Global, &format!("plain {n}")));
+        change(n, vec![Op::PutMemory { expected_revision: 0, memory, vectors: Vec::new() }])
+    };
+    let error = other.apply(&[put(1)]).await.unwrap_err();
+    assert_eq!(error.kind, PortErrorKind::Timeout, "{}", reason(&error));
+    holder.rollback().await.unwrap();
+    // What waited was closed with its connection: it neither writes later nor keeps the turn.
+    store.apply(&[put(2)]).await.unwrap();
+    other.apply(&[put(3)]).await.unwrap();
+    assert_eq!(store.total_memories(&all()).await.unwrap(), 2);
+}
+
+/// Operators that read more than they were asked for.
+const SCANS: &[&str] = &[
+    "AllNodesScan",
+    "AllRelationshipsScan",
+    "CartesianProduct",
+    "NodeByLabelScan",
+    "NodeIndexScan",
+    "RelationshipTypeScan",
+];
+/// Files that may use one of them, and why.
+const ALLOWED: &[(&str, &str, &str)] = &[("read/tokens.cypher", "NodeIndexScan", "it lists all tokens")];
+
+#[tokio::test]
+async fn no_statement_scans() {
+    let Some((_store, _turn)) = open().await else { return };
+    let mut bolt = Bolt::connect(&server().unwrap()).unwrap();
+    let mut complaints = Vec::new();
+    for (file, text) in statements().into_iter().filter(|(file, _)| !is_migration(file)) {
+        let plan = bolt.explain(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        for scan in SCANS.iter().filter(|scan| plan.contains(*scan)) {
+            if !ALLOWED.iter().any(|(may, allowed, _)| file.ends_with(may) && allowed == scan) {
+                complaints.push(format!("{}: {scan}", file.display()));
+            }
+        }
+    }
+    assert_eq!(complaints, Vec::<String>::new());
+}
+
+#[test]
+fn each_statement_says_what_it_is_and_is_used() {
+    let source = fs::read_to_string(root().join("src/backends/neo4j/statements.rs")).unwrap();
+    let mut complaints = Vec::new();
+    for (file, text) in statements() {
+        let name = file.strip_prefix("cypher").unwrap().to_str().unwrap();
+        if !source.contains(&format!("{name}\"")) {
+            complaints.push(format!("{name} is not embedded"));
+        }
+        let header: Vec<&str> = text.lines().take_while(|line| line.starts_with("// ")).collect();
+        for part in ["// Parameters: ", "// Returns: ", "// Index: "] {
+            if !header.iter().any(|line| line.starts_with(part)) {
+                complaints.push(format!("{name} has no line {part:?} in its header"));
+            }
+        }
+        if header.first().is_none_or(|line| line.starts_with("// Parameters")) {
+            complaints.push(format!("{name} does not say what it is for"));
+        }
+        let said: BTreeSet<String> = parameters(&header.join("\n"));
+        let body: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let used = parameters(&body);
+        if said != used {
+            complaints.push(format!("{name} uses {used:?} and says {said:?}"));
+        }
+    }
+    assert_eq!(complaints, Vec::<String>::new());
+}
+
+fn parameters(text: &str) -> BTreeSet<String> {
+    regex::Regex::new(r"\$(\w+)").unwrap().captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+fn is_migration(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn statements() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root().join("cypher")).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            found.push((file.strip_prefix(root()).unwrap().to_owned(), fs::read_to_string(&file).unwrap()));
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "there are statements");
+    found
+}
