@@ -20,8 +20,6 @@ use super::{error::Neo4jError, settings::Neo4jSettings};
 const FETCH: usize = 1000;
 /// Tries of one call. Deadlocks and elections are over by then, or the deadline is.
 const TRIES: usize = 8;
-/// An index of a full database is not made within the time of a call.
-const SCHEMA: Duration = Duration::from_secs(300);
 
 pub(super) struct Connection {
     url: String,
@@ -45,6 +43,12 @@ impl Connection {
         check(url)?;
         let readers = pool(url, settings, settings.connections)?;
         Ok(Self { url: url.to_owned(), settings: settings.clone(), readers, writer: Mutex::default() })
+    }
+
+    /// The same server, with at least this much time for a call.
+    pub(super) fn patient(&self, timeout: Duration) -> Result<Self, Neo4jError> {
+        let timeout = timeout.max(self.settings.timeout);
+        Self::new(&self.url, &Neo4jSettings { timeout, ..self.settings.clone() })
     }
 
     /// The rows that a reading statement gives.
@@ -110,7 +114,7 @@ impl Connection {
 
     /// Runs a statement in a transaction of its own: the schema, which takes no other.
     pub(super) async fn run(&self, query: Query) -> Result<(), Neo4jError> {
-        let mut tries = Tries::within(self.settings.timeout.max(SCHEMA));
+        let mut tries = Tries::within(self.settings.timeout);
         loop {
             match tries.in_time(async { Ok(self.readers.run(query.clone()).await?) }).await {
                 Ok(()) => return Ok(()),

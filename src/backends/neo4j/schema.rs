@@ -2,6 +2,8 @@
 //!
 //! To change the schema: a new file in `cypher/schema`, one line in `statements::MIGRATIONS`; landed ones are never edited.
 
+use std::time::Duration;
+
 use neo4rs::Query;
 use serde::Deserialize;
 
@@ -14,10 +16,13 @@ use super::{
 /// `CALL (x) { … }` came with 5.23.
 const NEEDED: (u32, u32) = (5, 23);
 const NEEDED_NAME: &str = "5.23";
+/// An index of a full database is not made within the time of a call.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Checks the server and brings the database to this program's format.
 pub(super) async fn open(connection: &Connection) -> Result<(), Neo4jError> {
     check_version(connection).await?;
+    let connection = &connection.patient(PATIENCE)?;
     // The one constraint that the format is read by.
     connection.run(statements::STORE_KEY.query()).await?;
     let known = i64::try_from(statements::MIGRATIONS.len()).unwrap_or(i64::MAX);

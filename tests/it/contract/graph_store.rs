@@ -28,6 +28,7 @@ macro_rules! graph_store_suite {
                 memory_comes_back_whole,
                 slice_with_a_conflict_writes_nothing,
                 change_applied_again_does_nothing,
+                batch_is_played_in_order,
                 revision_that_is_not_stored_is_a_conflict,
                 external_id_is_unique_within_a_scope,
                 content_is_unique_within_a_scope_while_active,
@@ -257,6 +258,50 @@ pub async fn change_applied_again_does_nothing(store: &dyn GraphStore) {
     assert_eq!(get(store, 1).await.unwrap().access_count, 1);
     assert_eq!(store.counts(&all()).await.unwrap(), before);
     assert_eq!(store.apply(&[]).await.unwrap(), []);
+}
+
+/// What each change of a batch meets is what the ones before it left.
+pub async fn batch_is_played_in_order(store: &dyn GraphStore) {
+    let same = |n| Memory { content_hash: "same".to_owned(), ..memory(n, &alice(), "same text") };
+    let archive = |n| Op::Retire { id: id(n), status: Status::Archived, valid_to: None };
+    let about = name(1, EdgeKind::About, "Rome", &alice());
+    let mentions = name(1, EdgeKind::Mentions, "Rome", &alice());
+    let changes = [
+        change(1, [vec![put_with_vector(same(1), vec![1.0])], about.to_vec()].concat()),
+        change(2, vec![archive(1), put_with_vector(same(2), vec![2.0])]),
+        change(3, vec![Op::Forget { id: id(2) }, put(same(3)), Op::Touch { ids: vec![id(2), id(3)] }]),
+        change(4, vec![link(3, EdgeKind::Causes, 1, &alice()), link(3, EdgeKind::Causes, 2, &alice())]),
+        change(5, [vec![Op::DropEdges { from: id(1).0, kinds: vec![EdgeKind::About] }], mentions.to_vec()].concat()),
+        change(6, vec![put(Memory { revision: 2, content_hash: "other".to_owned(), ..same(3) }), put(same(4))]),
+        change(7, vec![Op::Forget { id: id(4) }, put(same(4)), archive(4)]),
+    ];
+    assert_eq!(store.apply(&changes).await.unwrap(), [Applied::Now; 7]);
+    let found = store.memories(&[id(1), id(2), id(3), id(4)], AsOf::default(), &all()).await.unwrap();
+    let told: Vec<_> = found.iter().map(|memory| (memory.id, memory.status, memory.revision)).collect();
+    assert_eq!(
+        told,
+        [(id(1), Status::Archived, 1), (id(3), Status::Active, 2), (id(4), Status::Archived, 1)]
+    );
+    let states = store.revisions(id(3), &all()).await.unwrap();
+    assert_eq!(states.iter().map(|(.., memory)| memory.access_count).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(store.revisions(id(4), &all()).await.unwrap().len(), 2, "what was forgotten has left no state");
+    let uses = store.concepts(&[ConceptKey("rome".to_owned())], None, &all()).await.unwrap();
+    assert_eq!((uses[0].uses, uses[0].about), (1, 0));
+    assert_eq!(store.total_memories(&all()).await.unwrap(), 3);
+    assert_eq!(store.counts(&all()).await.unwrap().edges, 2, "the edge to what was forgotten is left out");
+    let waiting: Vec<IndexOp> = store.outbox(0, 100).await.unwrap().into_iter().map(|row| row.op).collect();
+    let told: Vec<_> = waiting
+        .iter()
+        .map(|op| match op {
+            IndexOp::Upsert(point) => ("upsert", point.id),
+            IndexOp::Retire { id, .. } => ("retire", *id),
+            IndexOp::SetPayload { id, .. } => ("payload", *id),
+            IndexOp::Delete { id } => ("delete", *id),
+        })
+        .collect();
+    let expected = [("upsert", 1), ("retire", 1), ("delete", 2), ("delete", 4), ("retire", 4)];
+    assert_eq!(told, expected.map(|(what, n)| (what, id(n))));
+    refused(store, &[change(8, vec![put(same(5)), put(same(6)), archive(5)])]).await;
 }
 
 pub async fn revision_that_is_not_stored_is_a_conflict(store: &dyn GraphStore) {
