@@ -8,7 +8,7 @@ CALL () {
   RETURN scope
   UNION ALL
   MATCH (count:ScopeCount)
-  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  WHERE $reader.keys IS NULL AND count.key > ''
   RETURN count.key AS scope
 }
 MATCH (m:Memory)

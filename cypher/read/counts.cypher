@@ -9,7 +9,7 @@ CALL () {
   RETURN count.memories AS memories
   UNION ALL
   MATCH (count:ScopeCount)
-  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  WHERE $reader.keys IS NULL AND count.key > ''
   RETURN count.memories AS memories
 }
 WITH coalesce(sum(memories), 0) AS memories
@@ -19,7 +19,7 @@ CALL (memories) {
     RETURN scope
     UNION ALL
     MATCH (count:ScopeCount)
-    WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+    WHERE $reader.keys IS NULL AND count.key > ''
     RETURN count.key AS scope
   }
   MATCH (m:Memory)
@@ -31,7 +31,7 @@ CALL (memories) {
 }
 CALL (memories) {
   MATCH (a:Concept)
-  WHERE a.key IS NOT NULL
+  WHERE a.key > ''
   MATCH (a)-[edge:BROADER|RELATED]->(b:Concept)
   WHERE ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
     AND (a.origin = 'ontology' OR EXISTS {
@@ -48,13 +48,13 @@ CALL (memories) {
 }
 CALL (memories) {
   MATCH (use:ConceptUse)
-  WHERE use.concept IS NOT NULL
+  WHERE use.concept > ''
     AND ($reader.keys IS NULL OR (use.memory_visibility IN $reader.keys AND use.visibility IN $reader.keys))
   RETURN count(DISTINCT use.concept) AS concepts
 }
 CALL (memories) {
   MATCH (waiting:Outbox)
-  WHERE waiting.seq IS NOT NULL
+  WHERE waiting.seq > 0
   RETURN count(waiting) AS outbox
 }
 RETURN memories, of_memories + of_concepts AS edges, concepts, outbox

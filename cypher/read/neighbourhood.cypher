@@ -403,7 +403,7 @@ CALL (nodes) {
   RETURN count.memories AS memories
   UNION ALL
   MATCH (count:ScopeCount)
-  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  WHERE $reader.keys IS NULL AND count.key > ''
   RETURN count.memories AS memories
 }
 WITH nodes, ends, named, edges, concepts, truncated, coalesce(sum(memories), 0) AS total

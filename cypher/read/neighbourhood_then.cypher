@@ -741,7 +741,7 @@ CALL (nodes) {
     RETURN scope
     UNION ALL
     MATCH (count:ScopeCount)
-    WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+    WHERE $reader.keys IS NULL AND count.key > ''
     RETURN count.key AS scope
   }
   MATCH (m:Memory)

@@ -8,7 +8,7 @@ CALL () {
   RETURN count.memories AS memories
   UNION ALL
   MATCH (count:ScopeCount)
-  WHERE $reader.keys IS NULL AND count.key IS NOT NULL
+  WHERE $reader.keys IS NULL AND count.key > ''
   RETURN count.memories AS memories
 }
 RETURN coalesce(sum(memories), 0) AS total

@@ -1,18 +1,18 @@
 // Everything stored that a batch of changes looks at, in one row.
-// Parameters: $changes, $whole, $others, $leaving, $naming, $loosening, $concepts LIST<STRING> of ids;
-//   $sessions, $tasks, $external, $active, $votes, $answers LIST<STRING> of keys; $pairs LIST<MAP {source, target}> of ids
+// Parameters: $batch MAP {changes, whole, others, leaving, naming, loosening, concepts LIST<STRING> of ids;
+//   sessions, tasks, external, active, votes, answers LIST<STRING> of keys; pairs LIST<MAP {source, target}> of ids}
 // Returns: change_seq, outbox_seq, state_seq INTEGER; applied, found_concepts, found_answers LIST<STRING>; records, others,
 //   positions_in_sessions, positions_in_tasks, external_owners, active_owners, edges, mentions, named_before, found_votes LIST<MAP>
 // Index: constraints store_id, change_id, memory_id, memory_external, memory_active, concept_id, vote_key, idempotency_key;
 //   indexes memory_session_key, memory_task_key, mention_state_memory
 MATCH (store:Store {id: 'store'})
 CALL (store) {
-  UNWIND $changes AS id
+  UNWIND $batch.changes AS id
   MATCH (change:Change {id: id})
   RETURN collect(change.id) AS applied
 }
 CALL (store) {
-  UNWIND $whole AS id
+  UNWIND $batch.whole AS id
   MATCH (memory:Memory {id: id})
   RETURN collect({
     id: memory.id, visibility: memory.visibility, access_count: memory.access_count, last_accessed: memory.last_accessed,
@@ -21,14 +21,14 @@ CALL (store) {
   }) AS records
 }
 CALL (store) {
-  UNWIND $others AS id
+  UNWIND $batch.others AS id
   MATCH (memory:Memory {id: id})
   RETURN collect({
     id: memory.id, visibility: memory.visibility, access_count: memory.access_count, last_accessed: memory.last_accessed
   }) AS others
 }
 CALL (store) {
-  UNWIND $sessions AS key
+  UNWIND $batch.sessions AS key
   CALL (key) {
     MATCH (memory:Memory {session_key: key})
     WHERE memory.session_position > 0
@@ -39,7 +39,7 @@ CALL (store) {
   RETURN collect({key: key, position: position}) AS positions_in_sessions
 }
 CALL (store) {
-  UNWIND $tasks AS key
+  UNWIND $batch.tasks AS key
   CALL (key) {
     MATCH (memory:Memory {task_key: key})
     WHERE memory.task_position > 0
@@ -50,17 +50,17 @@ CALL (store) {
   RETURN collect({key: key, position: position}) AS positions_in_tasks
 }
 CALL (store) {
-  UNWIND $external AS key
+  UNWIND $batch.external AS key
   MATCH (memory:Memory {external_key: key})
   RETURN collect({key: key, id: memory.id}) AS external_owners
 }
 CALL (store) {
-  UNWIND $active AS key
+  UNWIND $batch.active AS key
   MATCH (memory:Memory {active_key: key})
   RETURN collect({key: key, id: memory.id}) AS active_owners
 }
 CALL (store) {
-  UNWIND $pairs AS pair
+  UNWIND $batch.pairs AS pair
   MATCH (source:Memory {id: pair.source})
   OPTIONAL MATCH (target:Memory {id: pair.target})
   WITH pair, source, target
@@ -71,7 +71,7 @@ CALL (store) {
   }) AS edges_of_pairs
 }
 CALL (store) {
-  UNWIND $leaving AS id
+  UNWIND $batch.leaving AS id
   MATCH (source:Memory {id: id})
     -[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS]->(target:Memory)
   RETURN collect({
@@ -80,7 +80,7 @@ CALL (store) {
   }) AS edges_leaving
 }
 CALL (store) {
-  UNWIND $naming AS id
+  UNWIND $batch.naming AS id
   MATCH (memory:Memory {id: id})-[edge:ABOUT|MENTIONS]->(concept:Concept)
   RETURN collect({
     source: memory.id, target: concept.id, kind: type(edge), visibility: edge.visibility, weight: edge.weight,
@@ -88,22 +88,22 @@ CALL (store) {
   }) AS mentions
 }
 CALL (store) {
-  UNWIND $loosening AS id
+  UNWIND $batch.loosening AS id
   MATCH (state:MentionState {memory: id})
   RETURN collect(DISTINCT {memory: id, concept: state.concept}) AS named_before
 }
 CALL (store) {
-  UNWIND $concepts AS id
+  UNWIND $batch.concepts AS id
   MATCH (concept:Concept {id: id})
   RETURN collect(concept.id) AS found_concepts
 }
 CALL (store) {
-  UNWIND $votes AS key
+  UNWIND $batch.votes AS key
   MATCH (vote:Vote {key: key})
   RETURN collect({key: key, useful: vote.useful}) AS found_votes
 }
 CALL (store) {
-  UNWIND $answers AS key
+  UNWIND $batch.answers AS key
   MATCH (answer:Idempotency {key: key})
   RETURN collect(answer.key) AS found_answers
 }

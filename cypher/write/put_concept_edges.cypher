@@ -1,15 +1,15 @@
 // Writes edges among concepts. Written again, an edge keeps the time it was first recorded.
-// Parameters: $dropped LIST<MAP {source, kind}>; $put LIST<MAP {source, target, kind, properties}>
+// Parameters: $batch MAP {dropped LIST<MAP {source, kind}>; put LIST<MAP {source, target, kind, properties}>}
 // Returns: nothing
 // Index: constraint concept_id
 CALL () {
-  UNWIND $dropped AS row
+  UNWIND $batch.dropped AS row
   MATCH (source:Concept {id: row.source})-[edge:BROADER|RELATED]->(:Concept)
   WHERE type(edge) = row.kind
   DELETE edge
 }
 CALL () {
-  UNWIND $put AS row
+  UNWIND $batch.put AS row
   MATCH (source:Concept {id: row.source})
   OPTIONAL MATCH (target:Concept {id: row.target})
   WITH row, source, target

@@ -1,11 +1,11 @@
 // Writes edges between memories, and what earlier ones said.
 // An optional match of the second end makes the planner look at that pair alone, however many edges either end has.
-// Parameters: $dropped LIST<MAP {source, target, kind}>; $changed, $created LIST<MAP {source, target, kind, properties}>;
-//   $ended LIST<MAP> of properties
+// Parameters: $batch MAP {dropped LIST<MAP {source, target, kind}>; changed, created LIST<MAP {source, target, kind, properties}>;
+//   ended LIST<MAP> of properties}
 // Returns: nothing
 // Index: constraint memory_id
 CALL () {
-  UNWIND $dropped AS row
+  UNWIND $batch.dropped AS row
   MATCH (source:Memory {id: row.source})
   OPTIONAL MATCH (target:Memory {id: row.target})
   WITH row, source, target
@@ -14,7 +14,7 @@ CALL () {
   DELETE edge
 }
 CALL () {
-  UNWIND $changed AS row
+  UNWIND $batch.changed AS row
   MATCH (source:Memory {id: row.source})
   OPTIONAL MATCH (target:Memory {id: row.target})
   WITH row, source, target
@@ -23,7 +23,7 @@ CALL () {
   SET edge = row.properties
 }
 CALL () {
-  UNWIND $created AS row
+  UNWIND $batch.created AS row
   MATCH (source:Memory {id: row.source})
   OPTIONAL MATCH (target:Memory {id: row.target})
   WITH row, source, target
@@ -58,7 +58,7 @@ CALL () {
   )
 }
 CALL () {
-  UNWIND $ended AS properties
+  UNWIND $batch.ended AS properties
   CREATE (state:EdgeState)
   SET state = properties
 }

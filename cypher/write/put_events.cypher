@@ -1,9 +1,9 @@
 // Appends raw events with the memories they made, and writes votes.
-// Parameters: $events LIST<MAP {id, properties, made}>, `made` a list of ids of memories; $votes LIST<MAP {key, properties}>
+// Parameters: $batch MAP {events LIST<MAP {id, properties, made}>, `made` a list of ids of memories; votes LIST<MAP {key, properties}>}
 // Returns: nothing
 // Index: constraints event_id, vote_key
 CALL () {
-  UNWIND $events AS row
+  UNWIND $batch.events AS row
   OPTIONAL MATCH (known:Event {id: row.id})
   WITH row, known
   WHERE known IS NULL
@@ -14,7 +14,7 @@ CALL () {
   CREATE (told:EventMemory {memory: memory, event: row.id})
 }
 CALL () {
-  UNWIND $votes AS row
+  UNWIND $batch.votes AS row
   MERGE (vote:Vote {key: row.key})
   SET vote = row.properties
 }

@@ -1,16 +1,16 @@
 // Writes concepts, edges from memories to them, what earlier ones said, and how many memories name each.
-// Parameters: $concepts LIST<MAP {id, key, label, origin}>; $dropped LIST<MAP {source, target, kind}>;
-//   $changed, $created LIST<MAP {source, target, kind, properties}>; $ended LIST<MAP> of properties;
-//   $uses LIST<MAP {key, concept, memory_visibility, visibility, uses, about}> of differences
+// Parameters: $batch MAP {concepts LIST<MAP {id, key, label, origin}>; dropped LIST<MAP {source, target, kind}>;
+//   changed, created LIST<MAP {source, target, kind, properties}>; ended LIST<MAP> of properties;
+//   uses LIST<MAP {key, concept, memory_visibility, visibility, uses, about}> of differences}
 // Returns: nothing
 // Index: constraints memory_id, concept_id, concept_use_key
 CALL () {
-  UNWIND $concepts AS row
+  UNWIND $batch.concepts AS row
   MERGE (concept:Concept {id: row.id})
   ON CREATE SET concept.key = row.key, concept.label = row.label, concept.origin = row.origin
 }
 CALL () {
-  UNWIND $dropped AS row
+  UNWIND $batch.dropped AS row
   MATCH (memory:Memory {id: row.source})
   OPTIONAL MATCH (concept:Concept {id: row.target})
   WITH row, memory, concept
@@ -19,7 +19,7 @@ CALL () {
   DELETE edge
 }
 CALL () {
-  UNWIND $changed AS row
+  UNWIND $batch.changed AS row
   MATCH (memory:Memory {id: row.source})
   OPTIONAL MATCH (concept:Concept {id: row.target})
   WITH row, memory, concept
@@ -28,7 +28,7 @@ CALL () {
   SET edge = row.properties
 }
 CALL () {
-  UNWIND $created AS row
+  UNWIND $batch.created AS row
   MATCH (memory:Memory {id: row.source})
   OPTIONAL MATCH (concept:Concept {id: row.target})
   WITH row, memory, concept
@@ -43,12 +43,12 @@ CALL () {
   )
 }
 CALL () {
-  UNWIND $ended AS properties
+  UNWIND $batch.ended AS properties
   CREATE (state:MentionState)
   SET state = properties
 }
 CALL () {
-  UNWIND $uses AS row
+  UNWIND $batch.uses AS row
   MERGE (count:ConceptUse {key: row.key})
   ON CREATE SET count.concept = row.concept, count.memory_visibility = row.memory_visibility,
     count.visibility = row.visibility, count.uses = row.uses, count.about = row.about

@@ -1,8 +1,8 @@
 // Removes concepts found in texts that no memory names any longer, now or in its history.
-// Parameters: $concepts LIST<STRING> of ids
+// Parameters: $batch MAP {concepts LIST<STRING> of ids}
 // Returns: nothing
 // Index: constraint concept_id; index mention_state_concept
-UNWIND $concepts AS id
+UNWIND $batch.concepts AS id
 MATCH (concept:Concept {id: id})
 WHERE concept.origin = 'text'
   AND NOT EXISTS { (concept)--() }

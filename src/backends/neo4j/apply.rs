@@ -16,9 +16,7 @@ use super::{
         self, Answer, ChangeRow, Counters, EdgeKey, EdgeWrites, Found, Link, Mention, Needs, Record, State, Vote,
         Waiting, Writes, active_key, external_key, joined,
     },
-    rows::{
-        body_of_memory, ids, integer, limited, list, map, named, optional_time, scope_term, texts, time, uuid,
-    },
+    rows::{body_of_memory, ids, integer, limited, list, map, named, optional_time, scope_term, texts, time, uuid},
     statements,
 };
 use crate::{
@@ -130,25 +128,26 @@ struct LoadedVote {
 }
 
 pub(super) async fn load(transaction: &mut Transaction, needs: &Needs) -> Result<Found, Neo4jError> {
-    let pairs = needs.pairs.iter().map(|(source, target)| {
-        map([("source", source.to_string().into()), ("target", target.to_string().into())])
-    });
-    let query = statements::LOAD
-        .query()
-        .param("changes", ids(needs.changes.iter().copied()))
-        .param("whole", ids(needs.whole.iter().copied()))
-        .param("others", ids(needs.others.iter().copied()))
-        .param("sessions", texts(needs.sessions.iter().cloned()))
-        .param("tasks", texts(needs.tasks.iter().cloned()))
-        .param("external", texts(needs.external.iter().cloned()))
-        .param("active", texts(needs.active.iter().cloned()))
-        .param("pairs", list(pairs))
-        .param("leaving", ids(needs.leaving.iter().copied()))
-        .param("naming", ids(needs.naming.iter().copied()))
-        .param("loosening", ids(needs.loosening.iter().copied()))
-        .param("concepts", ids(needs.concepts.iter().copied()))
-        .param("votes", texts(needs.votes.iter().cloned()))
-        .param("answers", texts(needs.answers.iter().cloned()));
+    let pairs = needs
+        .pairs
+        .iter()
+        .map(|(source, target)| map([("source", source.to_string().into()), ("target", target.to_string().into())]));
+    let query = statements::LOAD.batch([
+        ("changes", ids(needs.changes.iter().copied())),
+        ("whole", ids(needs.whole.iter().copied())),
+        ("others", ids(needs.others.iter().copied())),
+        ("sessions", texts(needs.sessions.iter().cloned())),
+        ("tasks", texts(needs.tasks.iter().cloned())),
+        ("external", texts(needs.external.iter().cloned())),
+        ("active", texts(needs.active.iter().cloned())),
+        ("pairs", list(pairs)),
+        ("leaving", ids(needs.leaving.iter().copied())),
+        ("naming", ids(needs.naming.iter().copied())),
+        ("loosening", ids(needs.loosening.iter().copied())),
+        ("concepts", ids(needs.concepts.iter().copied())),
+        ("votes", texts(needs.votes.iter().cloned())),
+        ("answers", texts(needs.answers.iter().cloned())),
+    ]);
     let mut rows: Vec<Loaded> = transaction.rows(query).await?;
     rows.pop().ok_or(Neo4jError::Unreadable("store"))?.found()
 }
@@ -157,7 +156,9 @@ impl Loaded {
     fn found(self) -> Result<Found, Neo4jError> {
         let uuids = |texts: Vec<String>| texts.iter().map(|text| uuid(text)).collect::<Result<_, _>>();
         let positions = |rows: Vec<Position>| rows.into_iter().map(|row| (row.key, row.position)).collect();
-        let owners = |rows: Vec<Owner>| rows.into_iter().map(|row| Ok((row.key, uuid(&row.id)?))).collect::<Result<_, Neo4jError>>();
+        let owners = |rows: Vec<Owner>| {
+            rows.into_iter().map(|row| Ok((row.key, uuid(&row.id)?))).collect::<Result<_, Neo4jError>>()
+        };
         let mut found = Found {
             change_seq: self.change_seq,
             outbox_seq: self.outbox_seq,
@@ -220,12 +221,10 @@ impl LoadedEdge {
 pub(super) fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
     let mut queries = Vec::new();
     if !writes.forgotten.is_empty() {
-        queries.push(
-            statements::FORGET
-                .query()
-                .param("ids", ids(writes.forgotten.iter().copied()))
-                .param("events", ids(writes.forgotten_events.iter().copied())),
-        );
+        queries.push(statements::FORGET.batch([
+            ("ids", ids(writes.forgotten.iter().copied())),
+            ("events", ids(writes.forgotten_events.iter().copied())),
+        ]));
     }
     if !(writes.records.is_empty() && writes.counters.is_empty() && writes.scope_counts.is_empty()) {
         queries.push(put_memories(writes)?);
@@ -244,7 +243,7 @@ pub(super) fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
     }
     queries.push(put_log(writes)?);
     if !writes.loosened.is_empty() {
-        queries.push(statements::REMOVE_ORPHANS.query().param("concepts", ids(writes.loosened.iter().copied())));
+        queries.push(statements::REMOVE_ORPHANS.batch([("concepts", ids(writes.loosened.iter().copied()))]));
     }
     Ok(queries)
 }
@@ -263,13 +262,13 @@ fn put_memories(writes: &Writes) -> Result<Query, Neo4jError> {
     });
     let states = writes.states.iter().map(state_properties);
     let scopes = writes.scope_counts.iter().map(|(key, by)| map([("key", key.as_str().into()), ("by", (*by).into())]));
-    Ok(statements::PUT_MEMORIES
-        .query()
-        .param("released", ids(writes.released.iter().copied()))
-        .param("memories", list(records.collect::<Result<Vec<_>, Neo4jError>>()?))
-        .param("counters", list(counters))
-        .param("states", list(states.collect::<Result<Vec<_>, _>>()?))
-        .param("scopes", list(scopes)))
+    Ok(statements::PUT_MEMORIES.batch([
+        ("released", ids(writes.released.iter().copied())),
+        ("memories", list(records.collect::<Result<Vec<_>, Neo4jError>>()?)),
+        ("counters", list(counters)),
+        ("states", list(states.collect::<Result<Vec<_>, _>>()?)),
+        ("scopes", list(scopes)),
+    ]))
 }
 
 fn memory_properties(record: &Record) -> Result<BoltType, Neo4jError> {
@@ -340,7 +339,8 @@ fn put_edges(edges: &EdgeWrites<Link>) -> Query {
         ];
         map(own.into_iter().chain(link_properties(link)))
     });
-    bind_edges(statements::PUT_EDGES.query(), edges, |_, link| map(link_properties(link))).param("ended", list(ended))
+    let edges = edge_rows(edges, |_, link| map(link_properties(link)));
+    statements::PUT_EDGES.batch(edges.into_iter().chain([("ended", list(ended))]))
 }
 
 fn put_mentions(writes: &Writes) -> Query {
@@ -367,24 +367,22 @@ fn put_mentions(writes: &Writes) -> Query {
         ])
     });
     let properties = |key: &EdgeKey, mention: &Mention| {
-        let own = [
-            ("memory", key.0.to_string().into()),
-            ("memory_visibility", mention.memory_visibility.as_str().into()),
-        ];
+        let own =
+            [("memory", key.0.to_string().into()), ("memory_visibility", mention.memory_visibility.as_str().into())];
         map(own.into_iter().chain(link_properties(&mention.link)))
     };
-    bind_edges(statements::PUT_MENTIONS.query(), mentions, properties)
-        .param("concepts", list(writes.concepts.iter().map(concept_row)))
-        .param("ended", list(ended))
-        .param("uses", list(uses))
+    let concepts = list(writes.concepts.iter().map(concept_row));
+    let others = [("concepts", concepts), ("ended", list(ended)), ("uses", list(uses))];
+    statements::PUT_MENTIONS.batch(edge_rows(mentions, properties).into_iter().chain(others))
 }
 
-fn bind_edges<T>(query: Query, edges: &EdgeWrites<T>, properties: impl Fn(&EdgeKey, &T) -> BoltType) -> Query {
+fn edge_rows<T>(edges: &EdgeWrites<T>, properties: impl Fn(&EdgeKey, &T) -> BoltType) -> [(&'static str, BoltType); 3] {
     let whole = |(key, edge): &(EdgeKey, T)| edge_row(key, Some(properties(key, edge)));
-    query
-        .param("dropped", list(edges.dropped.iter().map(|key| edge_row(key, None))))
-        .param("changed", list(edges.changed.iter().map(whole)))
-        .param("created", list(edges.created.iter().map(whole)))
+    [
+        ("dropped", list(edges.dropped.iter().map(|key| edge_row(key, None)))),
+        ("changed", list(edges.changed.iter().map(whole))),
+        ("created", list(edges.created.iter().map(whole))),
+    ]
 }
 
 fn edge_row((source, target, kind): &EdgeKey, properties: Option<BoltType>) -> BoltType {
@@ -421,15 +419,16 @@ fn put_concept_edges(writes: &Writes) -> Query {
         .iter()
         .map(|(source, kind)| map([("source", source.to_string().into()), ("kind", kind.name().into())]));
     let put = writes.concept_edges.iter().map(|(key, link)| edge_row(key, Some(map(link_properties(link)))));
-    statements::PUT_CONCEPT_EDGES.query().param("dropped", list(dropped)).param("put", list(put))
+    statements::PUT_CONCEPT_EDGES.batch([("dropped", list(dropped)), ("put", list(put))])
 }
 
 fn put_events(writes: &Writes) -> Result<Query, Neo4jError> {
     let events = writes.events.iter().map(event_row).collect::<Result<Vec<_>, _>>()?;
-    let votes = writes.votes.iter().map(|(key, vote)| {
-        map([("key", key.as_str().into()), ("properties", vote_properties(key, vote))])
-    });
-    Ok(statements::PUT_EVENTS.query().param("events", list(events)).param("votes", list(votes)))
+    let votes = writes
+        .votes
+        .iter()
+        .map(|(key, vote)| map([("key", key.as_str().into()), ("properties", vote_properties(key, vote))]));
+    Ok(statements::PUT_EVENTS.batch([("events", list(events)), ("votes", list(votes))]))
 }
 
 fn event_row(event: &Event) -> Result<BoltType, Neo4jError> {
@@ -467,16 +466,16 @@ fn put_log(writes: &Writes) -> Result<Query, Neo4jError> {
         ])
     });
     let outbox = writes.outbox.iter().map(outbox_properties).collect::<Result<Vec<_>, _>>()?;
-    Ok(statements::PUT_LOG
-        .query()
-        .param("changes", list(writes.changes.iter().map(change_properties)))
-        .param("notes", list(notes))
-        .param("answers", list(writes.answers.iter().map(answer_row)))
-        .param("outbox_drops", ids(writes.outbox_drops.iter().copied()))
-        .param("outbox", list(outbox))
-        .param("change_seq", writes.change_seq)
-        .param("outbox_seq", writes.outbox_seq)
-        .param("state_seq", writes.state_seq))
+    Ok(statements::PUT_LOG.batch([
+        ("changes", list(writes.changes.iter().map(change_properties))),
+        ("notes", list(notes)),
+        ("answers", list(writes.answers.iter().map(answer_row))),
+        ("outbox_drops", ids(writes.outbox_drops.iter().copied())),
+        ("outbox", list(outbox)),
+        ("change_seq", writes.change_seq.into()),
+        ("outbox_seq", writes.outbox_seq.into()),
+        ("state_seq", writes.state_seq.into()),
+    ]))
 }
 
 fn change_properties(change: &ChangeRow) -> BoltType {
@@ -535,8 +534,7 @@ pub(super) async fn outbox_done(connection: &Connection, seq: u64) -> Result<(),
         removed: i64,
     }
     loop {
-        let query =
-            statements::OUTBOX_DONE.query().param("seq", integer(seq)).param("limit", limited(REMOVED_AT_ONCE));
+        let query = statements::OUTBOX_DONE.query().param("seq", integer(seq)).param("limit", limited(REMOVED_AT_ONCE));
         let rows: Vec<Row> = connection.write_one(query).await?;
         if rows.first().is_none_or(|row| row.removed < limited(REMOVED_AT_ONCE)) {
             return Ok(());

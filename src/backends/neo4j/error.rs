@@ -17,7 +17,9 @@ pub(super) enum Neo4jError {
     Address,
     #[error("{0} was written by another change")]
     Conflict(&'static str),
-    #[error("the server refuses graph.user {0:?} with the password given (graph.password or RECOLLECT_GRAPH__PASSWORD)")]
+    #[error(
+        "the server refuses graph.user {0:?} with the password given (graph.password or RECOLLECT_GRAPH__PASSWORD)"
+    )]
     Credentials(String),
     #[error("the server is Neo4j {found}, version {needed} or newer is needed")]
     Old { found: String, needed: &'static str },
@@ -48,10 +50,9 @@ impl Neo4jError {
     /// Whether the same may well succeed at once, on another connection: a deadlock, a change of leader, a lost connection.
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Driver(Driver::Neo4j(error)) => matches!(
-                error.kind(),
-                Neo4jErrorKind::Transient | Neo4jErrorKind::Client(Client::SessionExpired)
-            ),
+            Self::Driver(Driver::Neo4j(error)) => {
+                matches!(error.kind(), Neo4jErrorKind::Transient | Neo4jErrorKind::Client(Client::SessionExpired))
+            }
             Self::Driver(Driver::IOError { detail }) => detail.kind() != std::io::ErrorKind::ConnectionRefused,
             Self::Driver(Driver::ConnectionError | Driver::IncompleteBoltExchange) => true,
             _ => false,
@@ -103,7 +104,9 @@ fn describe(error: &Driver) -> String {
         Driver::ConnectionError => "no connection to graph.url".to_owned(),
         Driver::ConnectionTimedOut => "graph.url does not answer in time".to_owned(),
         Driver::UnsupportedVersion(..) => "the server speaks another version of Bolt; Neo4j 5 is needed".to_owned(),
-        Driver::ProtocolMismatch(_) => "the port in graph.url does not speak Bolt (its default port is 7687)".to_owned(),
+        Driver::ProtocolMismatch(_) => {
+            "the port in graph.url does not speak Bolt (its default port is 7687)".to_owned()
+        }
         Driver::UnsupportedScheme(_) | Driver::UrlParseError(_) | Driver::InvalidDnsName(_) => {
             Neo4jError::Address.to_string()
         }

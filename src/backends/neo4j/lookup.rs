@@ -44,9 +44,7 @@ pub(super) async fn by_content_hashes(
     scope: &Scope,
 ) -> Result<BTreeMap<String, MemoryId>, Neo4jError> {
     let scope = scope.key();
-    let rows = hashes
-        .iter()
-        .map(|hash| map([("hash", hash.as_str().into()), ("key", joined(&scope, hash).into())]));
+    let rows = hashes.iter().map(|hash| map([("hash", hash.as_str().into()), ("key", joined(&scope, hash).into())]));
     by_name(connection.read(statements::BY_CONTENT_HASHES.query().param("active", list(rows))).await?)
 }
 
@@ -62,9 +60,7 @@ pub(super) async fn last_members(
         _ => return Ok(BTreeMap::new()),
     };
     let scope = scope.key();
-    let groups = names
-        .iter()
-        .map(|name| map([("name", name.as_str().into()), ("key", joined(&scope, name).into())]));
+    let groups = names.iter().map(|name| map([("name", name.as_str().into()), ("key", joined(&scope, name).into())]));
     by_name(connection.read(statement.query().param("groups", list(groups))).await?)
 }
 

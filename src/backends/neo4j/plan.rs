@@ -16,9 +16,7 @@ use super::{
     rows::{SEPARATOR, integer, memory},
 };
 use crate::{
-    domain::{
-        ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Status,
-    },
+    domain::{ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Status},
     ports::Applied,
 };
 
@@ -750,9 +748,9 @@ impl Plan {
         let writes = &mut self.writes;
         writes.released.remove(&id);
         writes.forgotten_events.extend(&record.memory.provenance);
-        writes.events.retain(|event| {
-            !record.memory.provenance.contains(&event.id.0) && !event.made.contains(&record.memory.id)
-        });
+        writes
+            .events
+            .retain(|event| !record.memory.provenance.contains(&event.id.0) && !event.made.contains(&record.memory.id));
         writes.states.retain(|state| state.record.memory.id != record.memory.id);
         writes.votes.retain(|_, vote| vote.memory != id);
         self.votes.retain(|key, _| !key.starts_with(&joined(&id.to_string(), "")));

@@ -28,7 +28,7 @@ impl Default for Neo4jSettings {
             user: "neo4j".to_owned(),
             password: String::new(),
             database: String::new(),
-            timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(10),
             connections: 16,
         }
     }

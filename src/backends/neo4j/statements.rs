@@ -3,7 +3,9 @@
 //! To add one: a file in `cypher/` that starts with the header of the others (purpose, parameters, result columns, index
 //! relied on), and a line here. A test on a real server explains each file: none may scan.
 
-use neo4rs::Query;
+use neo4rs::{BoltType, Query};
+
+use super::rows::map;
 
 /// The text of one file.
 pub(super) struct Statement(&'static str);
@@ -12,6 +14,12 @@ impl Statement {
     /// A call of it; parameters are to be added.
     pub(super) fn query(&self) -> Query {
         Query::new(self.0.to_owned())
+    }
+
+    /// A call of a statement that takes all it needs as the one map `$batch`. The server keeps a plan for each combination of
+    /// types and lengths of parameters; of a map it looks at neither, so there is one.
+    pub(super) fn batch<'a>(&self, fields: impl IntoIterator<Item = (&'a str, BoltType)>) -> Query {
+        self.query().param("batch", map(fields))
     }
 }
 
@@ -46,7 +54,6 @@ statements! {
     TOKENS = "read/tokens.cypher",
     TOKEN_BY_HASH = "read/token_by_hash.cypher",
 }
-
 
 // Writing.
 statements! {

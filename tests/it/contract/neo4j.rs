@@ -7,25 +7,30 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use neo4rs::{Graph, query};
 use recollect::{
     backends::neo4j::{Neo4jSettings, Neo4jStore},
-    domain::{Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    domain::{ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    jobs::{Drain, DrainSettings},
     ports::{Applied, Browse, GraphStore, PortError, PortErrorKind},
 };
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite,
 };
 use crate::support::{
+    app::App,
     at,
     bolt::{self, Bolt, Reply},
     change, id, memory,
+    proxy::{Mode, Proxy},
 };
 
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -70,6 +75,12 @@ fn all() -> Visibility {
     Visibility::system("the tests of the server look at everything")
 }
 
+/// A change that stores a memory of its own.
+fn plain(n: u64) -> ChangeSet {
+    let memory = Box::new(memory(n, &Scope::Global, &format!("plain {n}")));
+    change(n, vec![Op::PutMemory { expected_revision: 0, memory, vectors: Vec::new() }])
+}
+
 fn reason(error: &PortError) -> String {
     error.source.as_ref().map(ToString::to_string).unwrap_or_default()
 }
@@ -108,13 +119,8 @@ async fn wrong_password_is_one_clear_line() {
 
 #[tokio::test]
 async fn server_that_is_too_old_is_one_clear_line() {
-    let url = bolt::serve(vec![
-        Reply::success(),
-        Reply::fields("version"),
-        Reply::record("4.4.40"),
-        Reply::success(),
-    ])
-    .unwrap();
+    let url = bolt::serve(vec![Reply::success(), Reply::fields("version"), Reply::record("4.4.40"), Reply::success()])
+        .unwrap();
     let words = "the server is Neo4j 4.4.40, version 5.23 or newer is needed";
     refused(&url, &settings(), PortErrorKind::Mismatch, words).await;
 }
@@ -190,7 +196,9 @@ async fn two_stores_on_one_server_lose_nothing_and_double_nothing() {
 #[tokio::test]
 async fn two_that_store_the_same_make_one_memory() {
     let Some((one, _turn)) = open().await else { return };
-    let two = Neo4jStore::open(&server().unwrap(), &settings()).await.unwrap();
+    // The scheme of clusters serves for one server too.
+    let url = server().unwrap().replacen("bolt://", "neo4j://", 1);
+    let two = Neo4jStore::open(&url, &settings()).await.unwrap();
     let same = |n: u64| {
         let mut memory = memory(n, &Scope::Global, "the same");
         memory.content_hash = "same".to_owned();
@@ -214,22 +222,91 @@ async fn two_that_store_the_same_make_one_memory() {
 #[tokio::test]
 async fn writer_that_goes_away_holds_nobody_up() {
     let Some((store, _turn)) = open().await else { return };
-    let hasty = Neo4jSettings { timeout: Duration::from_millis(500), ..settings() };
+    let hasty = Neo4jSettings { timeout: Duration::from_secs(3), ..settings() };
     let other = Neo4jStore::open(&server().unwrap(), &hasty).await.unwrap();
     let graph = Graph::new(server().unwrap(), "neo4j", "").unwrap();
     let mut holder = graph.start_txn().await.unwrap();
     holder.run(query("MATCH (n:Store {id: 'store'}) SET n.turn = 'held'")).await.unwrap();
-    let put = |n: u64| {
-        let memory = Box::new(memory(n, &Scope::Global, &format!("plain {n}")));
-        change(n, vec![Op::PutMemory { expected_revision: 0, memory, vectors: Vec::new() }])
-    };
-    let error = other.apply(&[put(1)]).await.unwrap_err();
+    let error = other.apply(&[plain(1)]).await.unwrap_err();
     assert_eq!(error.kind, PortErrorKind::Timeout, "{}", reason(&error));
     holder.rollback().await.unwrap();
     // What waited was closed with its connection: it neither writes later nor keeps the turn.
-    store.apply(&[put(2)]).await.unwrap();
-    other.apply(&[put(3)]).await.unwrap();
-    assert_eq!(store.total_memories(&all()).await.unwrap(), 2);
+    store.apply(&[plain(2)]).await.unwrap();
+    assert_eq!(store.total_memories(&all()).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn commit_whose_answer_is_lost_is_not_done_twice() {
+    let Some((store, _turn)) = open().await else { return };
+    let way = bolt::losing_a_commit(&server().unwrap()).unwrap();
+    let far = Neo4jStore::open(&way, &settings()).await.unwrap();
+    assert_eq!(far.apply(&[plain(1)]).await.unwrap(), [Applied::Before], "the first try had written it");
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap(), [Applied::Now]);
+    assert_eq!((store.total_memories(&all()).await.unwrap(), store.last_change().await.unwrap()), (2, 2));
+}
+
+#[tokio::test]
+async fn call_ends_with_its_deadline_and_the_next_one_works() {
+    let Some((_store, _turn)) = open().await else { return };
+    let address = server().unwrap().split("://").last().unwrap().parse().unwrap();
+    let way = Proxy::before(address).await;
+    let hasty = Neo4jSettings { timeout: Duration::from_secs(5), ..settings() };
+    let far = Neo4jStore::open(&format!("bolt://{}", way.address), &hasty).await.unwrap();
+    far.apply(&[plain(1)]).await.unwrap();
+    way.set(Mode::Hang);
+    assert_eq!(far.total_memories(&all()).await.unwrap_err().kind, PortErrorKind::Timeout);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap_err().kind, PortErrorKind::Timeout);
+    way.set(Mode::Down);
+    assert_eq!(far.ping().await.unwrap_err().kind, PortErrorKind::Unavailable);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap_err().kind, PortErrorKind::Unavailable);
+    way.set(Mode::Pass);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap(), [Applied::Now]);
+    assert_eq!(far.total_memories(&all()).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn service_runs_on_a_server() {
+    let Some((store, _turn)) = open().await else { return };
+    let graph = Arc::new(store);
+    let app = App::start_as("", move |parts| {
+        parts.graph = graph.clone();
+        parts.browse = graph.clone();
+        parts.tokens = graph.clone();
+        parts.drain = Arc::new(Drain::new(graph, parts.index.clone(), DrainSettings::default()));
+    })
+    .await;
+    let drain = app.parts.drain.clone();
+    let draining = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
+    let (ann, bob) = (app.client("ann", &[], &[]).await, app.client("bob", &[], &[]).await);
+
+    let lyon = ann.store(json!({"content": "The office is in Lyon", "title": "Office", "session_id": "move"})).await;
+    let paris = ann
+        .store(json!({"content": "The office moved to Paris", "title": "Office", "session_id": "move", "supersedes": [lyon]}))
+        .await;
+    let found = ann.ok("memory_recall", json!({"query": "Where is the office?"})).await;
+    assert_eq!(found["items"][0]["id"], json!(paris), "{found}");
+    assert_eq!(found["degraded"], json!([]), "{found}");
+    assert_eq!(bob.ok("memory_recall", json!({"query": "office"})).await["items"], json!([]));
+    let past = json!({"query": "office", "mode": "keyword", "include_superseded": true});
+    assert_eq!(ann.ok("memory_recall", past).await["items"].as_array().map(Vec::len), Some(2));
+
+    let cause = ann.store(json!({"content": "The lease in Lyon ended", "causes": [paris], "session_id": "move"})).await;
+    let reached = ann.ok("memory_associate", json!({"ids": [paris], "depth": 2})).await;
+    let ids: Vec<_> = reached["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
+    assert!(ids.contains(&json!(cause)), "{reached}");
+
+    let voted = ann.ok("memory_feedback", json!({"id": cause, "useful": false})).await;
+    assert!(voted["confidence_after"].as_f64() < voted["confidence_before"].as_f64(), "{voted}");
+    let text = json!({"id": cause, "content": "The lease in Lyon ended in May", "expected_revision": 1});
+    ann.ok("memory_update", text).await;
+    assert_eq!(
+        ann.ok("memory_recall", json!({"query": "May", "mode": "keyword"})).await["items"][0]["id"],
+        json!(cause)
+    );
+    ann.ok("memory_forget", json!({"ids": [cause], "strategy": "delete", "reason": "told in error"})).await;
+    assert!(ann.failed("memory_get", json!({"id": cause})).await.starts_with("NOT_FOUND"));
+    assert_eq!(app.counts().await.memories, 2);
+    draining.abort();
 }
 
 /// Operators that read more than they were asked for.
@@ -258,7 +335,9 @@ async fn no_statement_scans() {
         // The server draws the plan as a table, an operator a line.
         let plan = bolt.explain(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let lines = plan.lines().filter(|line| SCANS.iter().any(|scan| line.contains(&format!("+{scan} "))));
-        for line in lines.filter(|line| !ALLOWED.iter().any(|(scan, what, _)| line.contains(scan) && line.contains(what))) {
+        for line in
+            lines.filter(|line| !ALLOWED.iter().any(|(scan, what, _)| line.contains(scan) && line.contains(what)))
+        {
             complaints.push(format!("{}: {line}", file.display()));
         }
     }
@@ -284,7 +363,8 @@ fn each_statement_says_what_it_is_and_is_used() {
             complaints.push(format!("{name} does not say what it is for"));
         }
         let said: BTreeSet<String> = parameters(&header.join("\n"));
-        let body: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let body: String =
+            text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         let used = parameters(&body);
         if said != used {
             complaints.push(format!("{name} uses {used:?} and says {said:?}"));
