@@ -18,10 +18,10 @@ use crate::{
     },
     error::{Error, ErrorCode},
     input,
-    jobs::{self, DoctorReport, Drain, Revector, Uses},
+    jobs::{self, Backlog, DoctorReport, Drain, Replay, Revector, Uses},
     ports::{
-        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, StoreCounts,
-        StoredToken, TokenStore, VectorIndex,
+        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, PortError,
+        PortErrorKind, StoreCounts, StoredToken, TokenStore, VectorIndex,
     },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
@@ -53,6 +53,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// The one writer of the index.
     pub drain: Arc<Drain>,
+    /// Where writes wait while the graph store is away; none for a store in this process.
+    pub backlog: Option<Arc<Backlog>>,
 }
 
 /// Everything recollect can do.
@@ -77,6 +79,10 @@ pub struct Status {
     pub concepts: i64,
     /// Changes that the vector index has still to make durable.
     pub outbox: i64,
+    /// Writes that wait for the graph store.
+    pub journal: i64,
+    /// Writes that were given up and wait for a person.
+    pub dead_letters: i64,
     /// Model behind each vector space.
     pub spaces: Vec<String>,
 }
@@ -102,12 +108,14 @@ pub struct Readiness {
     pub part: &'static str,
     /// Whether it answers.
     pub ready: bool,
+    /// Whether it does not because it is being built anew; the others serve meanwhile.
+    pub rebuilding: bool,
 }
 
 impl Service {
     /// A service on these ports.
     pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
-        let Parts { graph, browse, index, embedders, clock, drain, .. } = parts.clone();
+        let Parts { graph, browse, index, embedders, clock, drain, backlog, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         Self {
@@ -121,7 +129,7 @@ impl Service {
                 clock: clock.clone(),
                 settings: read,
             },
-            write: WriteContext { graph, index, drain, vectors, clock, settings: write, turn: Arc::default() },
+            write: WriteContext { graph, index, drain, backlog, vectors, clock, settings: write, turn: Arc::default() },
             parts,
             changed: watch::Sender::new(()),
         }
@@ -421,12 +429,15 @@ impl Service {
             input::require(caller, Right::MemoryRead)?;
             let StoreCounts { memories, edges, concepts, outbox } =
                 self.parts.graph.counts(&caller.visibility()).await?;
+            let (journal, dead_letters) = self.backlog_lengths();
             let count = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
             Ok(Status {
                 memories: count(memories),
                 edges: count(edges),
                 concepts: count(concepts),
                 outbox: count(outbox),
+                journal: count(journal),
+                dead_letters: count(dead_letters),
                 spaces: self.parts.embedders.iter().map(|embedder| embedder.card().id.clone()).collect(),
             })
         })
@@ -454,11 +465,12 @@ impl Service {
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
         let (graph, vectors) = tokio::join!(self.parts.graph.ping(), self.parts.index.count());
+        let rebuilding = vectors.as_ref().is_err_and(|error| error.kind == PortErrorKind::Corrupt);
         vec![
-            Readiness { part: "graph", ready: graph.is_ok() },
-            Readiness { part: "vectors", ready: vectors.is_ok() },
+            Readiness { part: "graph", ready: graph.is_ok(), rebuilding: false },
+            Readiness { part: "vectors", ready: vectors.is_ok(), rebuilding },
             // Models are loaded before the service listens, or it does not start.
-            Readiness { part: "models", ready: !self.parts.embedders.is_empty() },
+            Readiness { part: "models", ready: !self.parts.embedders.is_empty(), rebuilding: false },
         ]
     }
 
@@ -467,8 +479,15 @@ impl Service {
         self.uses.clone()
     }
 
+    /// How many writes wait for the graph store, and how many were given up.
+    pub fn backlog_lengths(&self) -> (usize, usize) {
+        self.parts.backlog.as_ref().map_or((0, 0), |backlog| backlog.lengths())
+    }
+
     /// Brings the gauges of the stores up to date.
     pub async fn gauge(&self) -> Result<(), Error> {
+        let (waiting, dead) = self.backlog_lengths();
+        telemetry::gauge_journal(waiting, dead);
         let counts = self.parts.graph.counts(&Visibility::system("gauges of the stores")).await?;
         telemetry::gauge_stores(counts.memories, counts.edges, counts.concepts, counts.outbox);
         Ok(())
@@ -490,12 +509,24 @@ impl Revector for Service {
     async fn vectors_of(
         &self,
         memories: &[crate::domain::Memory],
-    ) -> Result<Vec<Vec<crate::domain::NamedVector>>, crate::ports::PortError> {
+    ) -> Result<Vec<Vec<crate::domain::NamedVector>>, PortError> {
         write::embed_again(&self.write, memories).await
     }
 
-    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), crate::ports::PortError> {
+    async fn note_spaces(&self, spaces: Vec<(MemoryId, Vec<String>)>) -> Result<(), PortError> {
         write::note_spaces(&self.write, spaces).await
+    }
+}
+
+#[async_trait::async_trait]
+impl Replay for Service {
+    async fn replay(&self, changes: &[ChangeSet]) -> Result<(), PortError> {
+        let replayed = write::replay(&self.write, changes).await;
+        self.changed.send_replace(());
+        replayed.map_err(|error| {
+            let Error { code, source, .. } = error;
+            source.unwrap_or_else(|| PortError::new(PortErrorKind::Internal, "write path", "replay", code.name()))
+        })
     }
 }
 

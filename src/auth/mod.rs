@@ -3,6 +3,8 @@
 //! Only the hash of a secret is kept. The secret has 256 random bits, so SHA-256 is enough. Knows the token store and
 //! nothing of HTTP. To add a right to the first tokens: the table in [`first_start`].
 
+mod remembered;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -21,6 +23,8 @@ use crate::{
     domain::{Caller, PrincipalKind, Right},
     ports::{Clock, PortError, StoredToken, TokenStore},
 };
+
+pub use remembered::Remembered;
 
 /// What every secret starts with, so that scanners find leaked ones.
 const PREFIX: &str = "rcl_";

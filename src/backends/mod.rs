@@ -20,6 +20,6 @@ pub mod sqlite;
 pub use circuit::CircuitSettings;
 pub use clock::SystemClock;
 pub use open::{
-    Graph, Index, OpenError, OpenIndex, Remote, backup_graph, graph_file, open_graph, open_index, remove_index,
-    restore_graph,
+    Graph, Index, OpenError, OpenIndex, Remote, backup_graph, graph_file, open_graph, open_index, open_journal,
+    remove_index, restore_graph,
 };

@@ -24,6 +24,9 @@ use crate::ports::{
     Archive, Browse, GraphStore, Journal, MetaRow, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex,
 };
 
+/// File of the journal in the data folder.
+const JOURNAL: &str = "journal.db";
+
 /// A setting that names no adapter, or an adapter that cannot open.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -63,8 +66,8 @@ pub struct Graph {
     pub archive: Arc<dyn Archive>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
-    /// Changes that wait for the store.
-    pub journal: Arc<dyn Journal>,
+    /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
+    pub journal: Option<Arc<dyn Journal>>,
 }
 
 /// The index behind `vectors.url`.
@@ -103,7 +106,7 @@ pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph,
         let opened = patiently("graph.url", url, remote.wait, || Neo4jStore::open(url, &remote.neo4j));
         let opened = Arc::new(opened.await?);
         let store = Arc::new(guarded::graph(opened.clone(), CircuitSettings::default()));
-        let journal = sqlite(JOURNAL, dir).await?;
+        let journal = Some(open_journal(dir).await?);
         return Ok(Graph { store: store.clone(), browse: store.clone(), archive: opened, tokens: store, journal });
     }
     if !url.starts_with("sqlite:") {
@@ -111,7 +114,7 @@ pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph,
         return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
     }
     let store = sqlite(url, dir).await?;
-    Ok(Graph { store: store.clone(), browse: store.clone(), archive: store.clone(), tokens: store.clone(), journal: store })
+    Ok(Graph { store: store.clone(), browse: store.clone(), archive: store.clone(), tokens: store, journal: None })
 }
 
 /// Where the embedded store of this setting has its file.
@@ -143,8 +146,13 @@ pub async fn restore_graph(
     restored.map_err(|error| OpenError::Port { url: url.to_owned(), error })
 }
 
-/// Where changes wait for a server.
-const JOURNAL: &str = "sqlite:journal.db";
+/// Opens the journal for a graph store that is not in this process: a file in `dir`.
+pub async fn open_journal(dir: &Path) -> Result<Arc<dyn Journal>, OpenError> {
+    match SqliteStore::open(dir.join(JOURNAL)).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(OpenError::Port { url: JOURNAL.to_owned(), error }),
+    }
+}
 
 async fn sqlite(url: &str, dir: &Path) -> Result<Arc<SqliteStore>, OpenError> {
     let opened = SqliteStore::open(dir.join(url.trim_start_matches("sqlite:"))).await;

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{Context, Usage, output, wire};
+use super::{Context, Usage, memory::Target, output, remote::Remote, wire};
 use crate::{
     auth,
     backends::SystemClock,
@@ -21,6 +21,12 @@ pub(super) struct DoctorArgs {
     /// Bring the index to what the graph says.
     #[arg(long)]
     repair: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReindexArgs {
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Subcommand)]
@@ -76,7 +82,7 @@ pub(super) struct HealthcheckArgs {
 pub(super) async fn doctor(ctx: Context, args: DoctorArgs) -> anyhow::Result<()> {
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let report = opened.service.doctor(&wire::operator(), args.repair).await?;
-    let (journal, dead_letters) = opened.journal.lengths().await?;
+    let (journal, dead_letters) = opened.service.backlog_lengths();
     opened.close().await?;
     let ok = report.ok();
     if ctx.json {
@@ -96,7 +102,20 @@ pub(super) async fn doctor(ctx: Context, args: DoctorArgs) -> anyhow::Result<()>
     Ok(())
 }
 
-pub(super) async fn reindex(ctx: Context) -> anyhow::Result<()> {
+pub(super) async fn reindex(ctx: Context, args: ReindexArgs) -> anyhow::Result<()> {
+    let done = match Remote::of(&ctx, args.target)? {
+        Some(service) => service.reindex().await?,
+        None => reindex_folder(&ctx).await?,
+    };
+    if ctx.json {
+        return output::json(&json!({"indexed": done}));
+    }
+    println!("{done} memories indexed");
+    Ok(())
+}
+
+/// Builds the index of the data folder anew, with the models of the settings; how many memories are in it.
+pub(super) async fn reindex_folder(ctx: &Context) -> anyhow::Result<usize> {
     let opened = wire::open(&ctx.config, wire::Models::Replace).await?;
     let bar = output::progress(0, "reindex");
     let done = opened
@@ -107,12 +126,9 @@ pub(super) async fn reindex(ctx: Context) -> anyhow::Result<()> {
         })
         .await?;
     bar.finish_and_clear();
+    opened.note_models().await?;
     opened.close().await?;
-    if ctx.json {
-        return output::json(&json!({"indexed": done}));
-    }
-    println!("{done} memories indexed");
-    Ok(())
+    Ok(done)
 }
 
 pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result<()> {

@@ -87,6 +87,8 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
         embedders,
         clock,
         drain,
+        // A measurement ends when its store is away.
+        backlog: None,
     };
     let service = Service::new(parts, read, config.write.clone());
 

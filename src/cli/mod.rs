@@ -5,6 +5,7 @@
 mod admin;
 mod eval;
 mod import;
+mod journal;
 mod memory;
 mod moving;
 mod output;
@@ -79,8 +80,11 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Compare the graph and the vector index.
     Doctor(admin::DoctorArgs),
-    /// Build the vector index anew, for example after a change of model.
-    Reindex,
+    /// Build the vector index anew, for example after a change of model; a running service goes on serving.
+    Reindex(admin::ReindexArgs),
+    /// Look after writes that wait for a graph store that was away.
+    #[command(subcommand)]
+    Journal(journal::JournalCommand),
     /// Manage bearer tokens; works while the service runs.
     #[command(subcommand)]
     Token(admin::TokenCommand),
@@ -167,7 +171,8 @@ async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
         Command::Restore(args) => moving::restore(ctx, args).await,
         Command::Eval(args) => eval::eval(ctx, args).await,
         Command::Doctor(args) => admin::doctor(ctx, args).await,
-        Command::Reindex => admin::reindex(ctx).await,
+        Command::Reindex(args) => admin::reindex(ctx, args).await,
+        Command::Journal(command) => journal::journal(ctx, command).await,
         Command::Token(command) => admin::token(ctx, command).await,
         Command::Schema(args) => admin::schema(&args),
         Command::Config(args) => admin::config(&ctx, &args),

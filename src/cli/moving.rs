@@ -121,11 +121,16 @@ impl Stores {
     /// Everything in it: what waits for the index is brought there first, and nothing waits for the graph store.
     async fn settled(&self, url: &str, embedders: &[Arc<dyn Embedder>]) -> anyhow::Result<()> {
         wire::refuse_unfinished(&*self.graph.store, url).await?;
-        wire::check_models(&*self.graph.store, embedders, wire::Models::MustMatch).await?;
-        let (waiting, dead) = self.graph.journal.lengths().await?;
-        anyhow::ensure!(waiting == 0, "{waiting} changes wait for the graph store; start the service until they are written");
-        if dead > 0 {
-            eprintln!("{dead} changes could never be written to the graph store and are left behind");
+        wire::check_models(&*self.graph.store, &wire::models_named(embedders), wire::Models::MustMatch).await?;
+        if let Some(journal) = &self.graph.journal {
+            let (waiting, dead) = journal.lengths().await?;
+            anyhow::ensure!(
+                waiting == 0,
+                "{waiting} changes wait for the graph store; start the service until they are written"
+            );
+            if dead > 0 {
+                eprintln!("{dead} changes could never be written to the graph store and stay behind; see `recollect journal list`");
+            }
         }
         if let Some(index) = &self.index {
             let drain = Drain::new(self.graph.store.clone(), index.clone(), DrainSettings::default());
@@ -230,14 +235,18 @@ pub(super) async fn restore(ctx: Context, args: RestoreArgs) -> anyhow::Result<(
     let kept =
         backends::restore_graph(&config.graph.url, dir, &args.file, keep, jobs::reindex_is_due()).await?;
     drop(lock);
-    if !ctx.json {
-        println!("{} is restored", args.file.display());
-        if let Some(kept) = &kept {
-            println!("what was there is kept as {}", kept.display());
-        }
-    }
     // The index is of the data that was there before.
-    admin::reindex(ctx).await.context("the data is restored, its vectors are not: run `recollect reindex`")
+    let indexed = admin::reindex_folder(&ctx)
+        .await
+        .context("the data is restored, its vectors are not: run `recollect reindex`")?;
+    if ctx.json {
+        return output::json(&json!({"restored": args.file, "kept": kept, "indexed": indexed}));
+    }
+    println!("{} is restored, {indexed} memories indexed", args.file.display());
+    if let Some(kept) = &kept {
+        println!("what was there is kept as {}", kept.display());
+    }
+    Ok(())
 }
 
 fn parts(wanted: impl Fn(Part) -> bool) -> Vec<Part> {

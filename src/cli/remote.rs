@@ -17,7 +17,7 @@ use crate::{
     mcp,
 };
 
-/// Longest wait for an answer of the service.
+/// Longest wait for an answer of the service to a call.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Either the data folder, or the service that holds it.
@@ -36,22 +36,11 @@ pub(super) struct Remote {
 impl Access {
     /// The service named by `target`; without one, the data folder or the service that holds it.
     pub(super) async fn open(ctx: &Context, target: Target) -> anyhow::Result<Self> {
-        let url = match target.url {
-            Some(url) => url,
-            None => match wire::holder(&ctx.config.data.dir)? {
-                None => {
-                    let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
-                    return Ok(Self::Local(Box::new(opened), wire::operator()));
-                }
-                Some(Holder { url: Some(url), .. }) => url,
-                Some(holder) => return Err(holder.in_use(&ctx.config.data.dir)),
-            },
-        };
-        let token = match target.token {
-            Some(token) => token,
-            None => admin_token(ctx)?,
-        };
-        Ok(Self::Remote(Remote { client: reqwest::Client::builder().timeout(TIMEOUT).build()?, url, token }))
+        if let Some(service) = Remote::of(ctx, target)? {
+            return Ok(Self::Remote(service));
+        }
+        let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
+        Ok(Self::Local(Box::new(opened), wire::operator()))
     }
 }
 
@@ -64,6 +53,43 @@ fn admin_token(ctx: &Context) -> anyhow::Result<String> {
 }
 
 impl Remote {
+    /// The service named by `target`, or the one that holds the data folder; `None` if the folder is free.
+    pub(super) fn of(ctx: &Context, target: Target) -> anyhow::Result<Option<Self>> {
+        let url = match target.url {
+            Some(url) => url,
+            None => match wire::holder(&ctx.config.data.dir)? {
+                None => return Ok(None),
+                Some(Holder { url: Some(url), .. }) => url,
+                Some(holder) => return Err(holder.in_use(&ctx.config.data.dir)),
+            },
+        };
+        let token = match target.token {
+            Some(token) => token,
+            None => admin_token(ctx)?,
+        };
+        Ok(Some(Self { client: reqwest::Client::builder().build()?, url, token }))
+    }
+
+    /// Builds the vector index of the service anew, and waits as long as that takes; how many memories it has.
+    pub(super) async fn reindex(&self) -> anyhow::Result<usize> {
+        let query = "mutation { runJob(input: {name: REINDEX}) { indexed userErrors { code message } } }";
+        let answer = self.client.post(format!("{}/graphql", self.url.trim_end_matches('/'))).bearer_auth(&self.token);
+        let answer: Value = answer.json(&json!({"query": query})).send().await.with_context(|| self.silent())?.json().await?;
+        let done = &answer["data"]["runJob"];
+        let refused = [&answer["errors"][0], &done["userErrors"][0]].into_iter().find(|error| error.is_object());
+        if let Some(error) = refused {
+            let code = [&error["extensions"]["code"], &error["code"]].into_iter().find_map(Value::as_str);
+            let code = code.and_then(ErrorCode::named).unwrap_or(ErrorCode::Internal);
+            return Err(Error::new(code, error["message"].as_str().unwrap_or("the service refused the job")).into());
+        }
+        let indexed = done["indexed"].as_u64().and_then(|count| usize::try_from(count).ok());
+        indexed.context("the service did not say what it did")
+    }
+
+    fn silent(&self) -> Error {
+        Error::new(ErrorCode::Unavailable, format!("the service at {} does not answer", self.url))
+    }
+
     /// Calls a tool; a business failure becomes the error it names.
     pub(super) async fn call<T: DeserializeOwned>(&self, tool: &str, arguments: &impl Serialize) -> anyhow::Result<T> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -75,11 +101,10 @@ impl Remote {
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-11-25")
             .json(&body)
+            .timeout(TIMEOUT)
             .send()
             .await
-            .with_context(|| {
-                Error::new(ErrorCode::Unavailable, format!("the service at {} does not answer", self.url))
-            })?;
+            .with_context(|| self.silent())?;
         let status = response.status();
         let answer: Value =
             response.json().await.with_context(|| format!("the service answered {status} without JSON"))?;

@@ -36,7 +36,7 @@ pub(super) async fn serve(ctx: Context, args: ServeArgs) -> anyhow::Result<()> {
     if let Some(listen) = args.listen {
         config.server.listen = listen;
     }
-    let mut opened = wire::open(&config, wire::Models::MustMatch).await?;
+    let mut opened = wire::open_to_serve(&config).await?;
     let listener = tokio::net::TcpListener::bind(config.server.listen)
         .await
         .with_context(|| format!("server.listen: listen on {}", config.server.listen))?;
@@ -74,7 +74,7 @@ pub(super) async fn mcp(ctx: Context, args: McpArgs) -> anyhow::Result<()> {
             None => held,
         });
     }
-    let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
+    let opened = wire::open_to_serve(&ctx.config).await?;
     let caller = match args.token {
         None => wire::operator(),
         Some(token) => auth::authenticate(opened.service.tokens(), &token).await?.context("--token: unknown token")?,

@@ -14,16 +14,17 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    auth,
     backends::{
-        self, Index, OpenIndex, Remote,
+        self, Index, OpenError, OpenIndex, Remote,
         neo4j::Neo4jSettings,
         qdrant::{QdrantSettings, Quantization},
     },
     config::{self, Config},
     domain::{Caller, Visibility},
-    jobs::{self, Drain, DrainSettings},
+    jobs::{self, Backlog, BacklogSettings, Drain, DrainSettings},
     models,
-    ports::{Embedder, GraphStore, Journal},
+    ports::{Embedder, GraphStore, PortErrorKind},
     service::{Parts, Service},
     write::spaces,
 };
@@ -39,17 +40,17 @@ const COUNT_USES_EVERY: Duration = Duration::from_secs(5);
 pub(super) enum Models {
     /// Refuse to start.
     MustMatch,
-    /// Start with an empty index, to build it anew.
+    /// Start, to build the index anew.
     Replace,
 }
 
 /// A service on the data folder, which is locked as long as this lives.
 pub(super) struct Opened {
     pub service: Arc<Service>,
-    pub journal: Arc<dyn Journal>,
+    graph: Arc<dyn GraphStore>,
+    models: String,
     stop: CancellationToken,
-    drain: tokio::task::JoinHandle<()>,
-    uses: tokio::task::JoinHandle<()>,
+    running: Vec<tokio::task::JoinHandle<()>>,
     lock: File,
 }
 
@@ -112,21 +113,38 @@ pub(super) fn lock(dir: &Path) -> anyhow::Result<File> {
     }
 }
 
-/// Opens everything that the settings name, and catches the index up.
+/// Opens everything that the settings name, and catches the index up. An index that is damaged is an error.
 pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Result<Opened> {
+    open_for(config, on_other_models, Damage::IsAnError).await
+}
+
+/// [`open`], but a damaged index is built anew in the background, while words are searched.
+pub(super) async fn open_to_serve(config: &Config) -> anyhow::Result<Opened> {
+    open_for(config, Models::MustMatch, Damage::IsMended).await
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    IsAnError,
+    IsMended,
+}
+
+async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> anyhow::Result<Opened> {
     let dir = &config.data.dir;
     let mut lock = lock(dir)?;
     say_holder(&mut lock, None)?;
     let embedders = models::open(&config.models.embedders, &model_options(config)).await?;
-    let graph = backends::open_graph(&config.graph.url, dir, &remote(config)).await?;
+    refuse_lost_graph(config)?;
+    let graph = backends::open_graph(&config.graph.url, dir, &remote(config)).await.map_err(with_restore)?;
     refuse_unfinished(&*graph.store, &config.graph.url).await?;
-    check_models(&*graph.store, &embedders, on_other_models).await?;
+    let named = models_named(&embedders);
+    check_models(&*graph.store, &named, on_other_models).await?;
     let how = match on_other_models {
         Models::MustMatch => OpenIndex::Existing,
         Models::Replace => OpenIndex::Replace,
     };
-    let Index { index, volatile, damaged } =
-        backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how, &remote(config)).await?;
+    let opened = backends::open_index(&config.vectors.url, dir, &spaces(&embedders), how, &remote(config)).await?;
+    let Index { index, volatile, damaged } = opened;
     let drain = Arc::new(Drain::new(
         graph.store.clone(),
         index.clone(),
@@ -138,38 +156,110 @@ pub(super) async fn open(config: &Config, on_other_models: Models) -> anyhow::Re
             ..DrainSettings::default()
         },
     ));
+    let mut mend = None;
     if how == OpenIndex::Existing {
-        // Rows that wait were made by the same models; before a reindex they may not have been, and it passes over them.
-        drain.catch_up().await.context("catch the vector index up")?;
+        let due = match damaged {
+            None if volatile => None,
+            None => rebuild_due(&*graph.store, index.count().await?).await?,
+            damaged => damaged,
+        };
+        match due {
+            // Rows that wait were made by the same models; before a reindex they may not have been, and it passes over them.
+            None => drop(drain.catch_up().await.context("catch the vector index up")?),
+            Some(why) if damage == Damage::IsMended => {
+                let url = &config.vectors.url;
+                tracing::error!("the vector index {url} is built anew while words are searched: {why}");
+                index.withdraw().await;
+                mend = Some(why);
+            }
+            Some(why) => {
+                anyhow::bail!("the vector index {} cannot be used: {why}; run `recollect reindex`", config.vectors.url)
+            }
+        }
     }
-    if !volatile && how == OpenIndex::Existing {
-        check_index(&*graph.store, index.count().await?, &config.vectors.url).await?;
+    let (mut backlog, mut tokens) = (None, graph.tokens);
+    if let Some(journal) = graph.journal {
+        let settings = BacklogSettings { jitter_seed: u64::from(std::process::id()), ..BacklogSettings::default() };
+        let opened = Backlog::open(journal, graph.store.clone(), settings).await.context("read the journal")?;
+        backlog = Some(Arc::new(opened));
+        tokens = Arc::new(auth::Remembered::new(tokens));
     }
     let parts = Parts {
-        graph: graph.store,
+        graph: graph.store.clone(),
         browse: graph.browse,
-        tokens: graph.tokens,
+        tokens,
         index,
         embedders,
         clock: Arc::new(backends::SystemClock),
         drain: drain.clone(),
+        backlog: backlog.clone(),
     };
     let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone()));
     if volatile {
         service.reindex(&operator(), |_, _| {}).await?;
     }
     let stop = CancellationToken::new();
+    let mut running = Vec::new();
     let stopped = stop.clone();
-    let running = tokio::spawn(async move { drain.run(stopped).await });
+    running.push(tokio::spawn(async move { drain.run(stopped).await }));
     let (counting, stopped) = (service.uses(), stop.clone());
-    let uses = tokio::spawn(async move { counting.run(COUNT_USES_EVERY, stopped).await });
-    Ok(Opened { service, journal: graph.journal, stop, drain: running, uses, lock })
+    running.push(tokio::spawn(async move { counting.run(COUNT_USES_EVERY, stopped).await }));
+    if let Some(backlog) = backlog {
+        let (replay, stopped) = (service.clone(), stop.clone());
+        running.push(tokio::spawn(async move { backlog.run(replay, stopped).await }));
+    }
+    if mend.is_some() {
+        let (service, stopped) = (service.clone(), stop.clone());
+        running.push(tokio::spawn(async move {
+            // A stop gives it up; the next start begins again.
+            tokio::select! { () = stopped.cancelled() => {}, () = mended(&service) => {} }
+        }));
+    }
+    Ok(Opened { service, graph: graph.store, models: named, stop, running, lock })
+}
+
+/// Builds the index anew, however often it takes.
+async fn mended(service: &Service) {
+    const AGAIN: Duration = Duration::from_secs(30);
+    loop {
+        match service.reindex(&operator(), |_, _| {}).await {
+            Ok(memories) => return tracing::info!(memories, "the vector index is whole again"),
+            Err(error) => tracing::error!(%error, "the vector index could not be built anew; the next try is in {AGAIN:?}"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// A data folder that was in use and has lost its graph would start empty, as if nothing had been stored.
+fn refuse_lost_graph(config: &Config) -> anyhow::Result<()> {
+    let dir = &config.data.dir;
+    let Some(path) = config.graph.url.strip_prefix("sqlite:") else { return Ok(()) };
+    let graph = dir.join(path);
+    let size = std::fs::metadata(&graph).map_or(0, |meta| meta.len());
+    anyhow::ensure!(
+        size > 0 || !dir.join("tokens.json").exists(),
+        "{} is {}, and this data folder was in use; put a backup in its place with `recollect restore FILE`, or remove the \
+         folder to start anew",
+        graph.display(),
+        if graph.exists() { "empty" } else { "missing" }
+    );
+    Ok(())
+}
+
+/// What to do about a damaged store.
+fn with_restore(error: OpenError) -> anyhow::Error {
+    match &error {
+        OpenError::Port { error: port, .. } if port.kind == PortErrorKind::Corrupt => anyhow::Error::from(error)
+            .context("the graph store is damaged; put a backup in its place with `recollect restore FILE`"),
+        _ => error.into(),
+    }
 }
 
 /// The token store alone, which other processes may use at the same time.
 pub(super) async fn open_tokens(config: &Config) -> anyhow::Result<Arc<dyn crate::ports::TokenStore>> {
     create_data(&config.data.dir)?;
-    Ok(backends::open_graph(&config.graph.url, &config.data.dir, &remote(config)).await?.tokens)
+    refuse_lost_graph(config)?;
+    Ok(backends::open_graph(&config.graph.url, &config.data.dir, &remote(config)).await.map_err(with_restore)?.tokens)
 }
 
 impl Opened {
@@ -178,12 +268,18 @@ impl Opened {
         say_holder(&mut self.lock, Some(url.to_owned()))
     }
 
+    /// Notes that the index was built by the models of the settings.
+    pub(super) async fn note_models(&self) -> anyhow::Result<()> {
+        Ok(self.graph.set_meta(MODELS_KEY, &self.models).await?)
+    }
+
     /// Stops background work and makes everything durable.
     pub(super) async fn close(self) -> anyhow::Result<()> {
         self.stop.cancel();
-        self.uses.await?;
-        // It closes the index itself.
-        Ok(self.drain.await?)
+        for task in self.running {
+            task.await?;
+        }
+        Ok(())
     }
 }
 
@@ -246,14 +342,14 @@ pub(super) async fn refuse_unfinished(graph: &dyn GraphStore, url: &str) -> anyh
 
 /// What the graph store keeps of the models its vectors come from.
 pub(super) fn models_named(embedders: &[Arc<dyn Embedder>]) -> String {
-    let named: Vec<String> = embedders
+    let names: Vec<String> = embedders
         .iter()
         .map(|embedder| embedder.card())
         .map(|card| {
             format!("{} ({} dimensions, {})", card.id, card.dimension, card.hash.get(..12).unwrap_or(&card.hash))
         })
         .collect();
-    named.join(", ")
+    names.join(", ")
 }
 
 /// An error unless data that was embedded with `stored` goes with the models that the settings name.
@@ -266,30 +362,23 @@ pub(super) fn same_models(stored: &str, named: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn check_models(
-    graph: &dyn GraphStore,
-    embedders: &[Arc<dyn Embedder>],
-    on_other: Models,
-) -> anyhow::Result<()> {
-    let named = models_named(embedders);
+pub(super) async fn check_models(graph: &dyn GraphStore, named: &str, on_other: Models) -> anyhow::Result<()> {
     match graph.meta(MODELS_KEY).await? {
-        Some(stored) if stored == named => Ok(()),
-        Some(stored) if on_other == Models::MustMatch => same_models(&stored, &named),
-        _ => Ok(graph.set_meta(MODELS_KEY, &named).await?),
+        Some(stored) if on_other == Models::MustMatch => same_models(&stored, named),
+        // Others are noted when the index was built by them.
+        Some(_) => Ok(()),
+        None => Ok(graph.set_meta(MODELS_KEY, named).await?),
     }
 }
 
-/// An index that lost its folder would answer with nothing; say so instead.
-async fn check_index(graph: &dyn GraphStore, points: usize, url: &str) -> anyhow::Result<()> {
+/// Why the index must be built anew: it answers like a whole one and is not. Asked before it is caught up, which would
+/// hide that all else is missing.
+async fn rebuild_due(graph: &dyn GraphStore, points: usize) -> anyhow::Result<Option<String>> {
     if jobs::reindex_was_interrupted(graph).await? {
-        anyhow::bail!("the vector index {url} is unfinished: the last reindex was cut short; run `recollect reindex`");
+        return Ok(Some("the last reindex was cut short".to_owned()));
     }
     let counts = graph.counts(&Visibility::system("is the index empty while the graph is not")).await?;
-    if points == 0 && counts.memories > 0 {
-        anyhow::bail!(
-            "the vector index {url} is empty, the graph has {} memories; run `recollect reindex`",
-            counts.memories
-        );
-    }
-    Ok(())
+    // What is in the outbox alone was never in the index.
+    let lost = points == 0 && counts.memories > counts.outbox;
+    Ok(lost.then(|| format!("it is empty, the graph has {} memories", counts.memories)))
 }

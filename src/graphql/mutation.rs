@@ -1,6 +1,8 @@
 //! What can be changed. What is wrong with an input comes back in `userErrors`; a missing right or a store that is down is
 //! an error of the request.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, Object, Result};
 
 use super::{
@@ -18,7 +20,11 @@ use super::{
         count,
     },
 };
-use crate::{error::Error, telemetry};
+use crate::{
+    error::{Error, ErrorCode},
+    service::Service,
+    telemetry,
+};
 
 /// Everything that can be changed.
 pub(super) struct Mutation;
@@ -168,13 +174,14 @@ impl Mutation {
         Ok(match taken(done)? {
             Ok(done) => ObservePayload {
                 event_id: Some(global(NodeType::Event, &done.event_id)),
+                state: reply(&Some(done.state))?,
                 memories: reply(&done.memories)?,
                 operation_id: Some(done.operation_id),
                 outcome: Some(Outcome::Observed),
                 user_errors: Vec::new(),
             },
             Err(user_errors) => {
-                ObservePayload { event_id: None, memories: Vec::new(), operation_id: None, outcome: None, user_errors }
+                ObservePayload { user_errors, ..ObservePayload::default() }
             }
         })
     }
@@ -220,20 +227,32 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The job.")] input: RunJobInput,
     ) -> Result<RunJobPayload> {
-        let RunJobInput { name: Job::Doctor, repair } = input;
-        Ok(match taken(service(ctx)?.doctor(&asking(ctx)?.caller, repair).await)? {
-            Ok(report) => RunJobPayload {
-                doctor: Some(Doctor {
-                    ok: report.ok(),
-                    missing: count(report.missing),
-                    orphan: count(report.orphan),
-                    stale: count(report.stale),
-                    half_links: count(report.half_links),
-                }),
-                outcome: Some(Outcome::Done),
-                user_errors: Vec::new(),
-            },
-            Err(user_errors) => RunJobPayload { doctor: None, outcome: None, user_errors },
+        let service = ctx.data::<Arc<Service>>()?.clone();
+        let caller = asking(ctx)?.caller.clone();
+        // In a task of its own: who stops waiting does not stop it half way.
+        let job = tokio::spawn(async move {
+            Ok(match input.name {
+                Job::Doctor => {
+                    let report = service.doctor(&caller, input.repair).await?;
+                    let doctor = Doctor {
+                        ok: report.ok(),
+                        missing: count(report.missing),
+                        orphan: count(report.orphan),
+                        stale: count(report.stale),
+                        half_links: count(report.half_links),
+                    };
+                    RunJobPayload { doctor: Some(doctor), ..RunJobPayload::default() }
+                }
+                Job::Reindex => {
+                    let indexed = service.reindex(&caller, |_, _| {}).await?;
+                    RunJobPayload { indexed: Some(count(indexed)), ..RunJobPayload::default() }
+                }
+            })
+        });
+        let done = job.await.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "internal fault")));
+        Ok(match taken(done)? {
+            Ok(done) => RunJobPayload { outcome: Some(Outcome::Done), ..done },
+            Err(user_errors) => RunJobPayload { user_errors, ..RunJobPayload::default() },
         })
     }
 }

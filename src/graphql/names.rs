@@ -312,6 +312,8 @@ enums! {
     Job as "Job" {
         /// Compares the graph store and the vector index.
         Doctor = "doctor",
+        /// Builds the vector index anew; the old one serves until the new one is whole.
+        Reindex = "reindex",
     }
 
     /// What went wrong, the same through every interface.
@@ -408,7 +410,7 @@ mod tests {
         // The domain has values with parts where these have names.
         assert_eq!(Scope::NAMES, ["private", "shared", "global"]);
         assert_eq!(Format::NAMES, ["items", "prompt"]);
-        assert_eq!(Job::NAMES, ["doctor"]);
+        assert_eq!(Job::NAMES, ["doctor", "reindex"]);
         assert!(LinkKind::NAMES.iter().all(|name| EdgeKind::NAMES.contains(name)));
     }
 }

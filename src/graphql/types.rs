@@ -737,6 +737,10 @@ pub(super) struct ServiceStatus {
     concepts: i64,
     /// Changes that the vector index has still to make durable.
     outbox: i64,
+    /// Writes that wait for the graph store.
+    journal: i64,
+    /// Writes that were given up and wait for a person.
+    dead_letters: i64,
     /// Model behind each vector space.
     spaces: Vec<String>,
 }
@@ -999,10 +1003,12 @@ pub(super) struct GiveFeedbackPayload {
 }
 
 /// What became of an event.
-#[derive(SimpleObject)]
+#[derive(Default, SimpleObject)]
 pub(super) struct ObservePayload {
     /// Global id of the raw event, which is kept.
     pub event_id: Option<ID>,
+    /// How far it is.
+    pub state: Option<StoreState>,
     /// Memories made by it.
     pub memories: Vec<Observed>,
     /// Id of the change, as in the audit log.
@@ -1061,10 +1067,12 @@ pub(super) struct RevokeTokenPayload {
 }
 
 /// What a job found.
-#[derive(SimpleObject)]
+#[derive(Default, SimpleObject)]
 pub(super) struct RunJobPayload {
     /// For DOCTOR: what disagreed.
     pub doctor: Option<Doctor>,
+    /// For REINDEX: how many memories the new index has.
+    pub indexed: Option<i64>,
     /// What was done.
     pub outcome: Option<Outcome>,
     /// Why it was not taken.

@@ -9,6 +9,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use super::AppState;
+use crate::service::Readiness;
 
 const FRONT: &str = include_str!("front.html");
 const SCRIPT: &str = include_str!("front.js");
@@ -38,16 +39,24 @@ pub(super) async fn health() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// Whether each part answers now; 503 while one does not.
+/// Whether each part answers now; 503 while one does not. One that is being built anew leaves the others to serve.
 pub(super) async fn ready(State(state): State<AppState>) -> (StatusCode, Json<Value>) {
     let parts = state.service.ready().await;
-    let ready = parts.iter().all(|part| part.ready);
-    let named: Map<String, Value> = parts
-        .iter()
-        .map(|part| (part.part.to_owned(), if part.ready { "ready" } else { "unavailable" }.into()))
-        .collect();
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(json!({"status": if ready { "ready" } else { "unavailable" }, "parts": named})))
+    let named = |part: &Readiness| match part {
+        Readiness { ready: true, .. } => "ready",
+        Readiness { rebuilding: true, .. } => "rebuilding",
+        _ => "unavailable",
+    };
+    let whole = if parts.iter().all(|part| part.ready) {
+        "ready"
+    } else if parts.iter().all(|part| part.ready || part.rebuilding) {
+        "degraded"
+    } else {
+        "unavailable"
+    };
+    let code = if whole == "unavailable" { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    let parts: Map<String, Value> = parts.iter().map(|part| (part.part.to_owned(), named(part).into())).collect();
+    (code, Json(json!({"status": whole, "parts": parts})))
 }
 
 /// Everything measured so far, as Prometheus reads it.

@@ -358,7 +358,7 @@ impl Inner {
     }
 
     fn failed(&self, cursor: &mut Cursor, error: &PortError) {
-        let wait = backoff(&self.settings, cursor.failures);
+        let wait = wait(&self.settings, cursor.failures);
         cursor.failures += 1;
         cursor.retry_at = Some(Instant::now() + wait);
         let (failures, source) = (cursor.failures, error.source.as_deref().map(tracing::field::display));
@@ -451,12 +451,16 @@ impl Inner {
     }
 }
 
+fn wait(settings: &DrainSettings, failures: u32) -> Duration {
+    backoff(settings.retry_first, settings.retry_longest, settings.jitter_seed, failures)
+}
+
 /// Doubles from the first wait to the longest, and takes off up to a half, so that processes that failed together do not
 /// come back together.
-fn backoff(settings: &DrainSettings, failures: u32) -> Duration {
-    let whole = settings.retry_first.saturating_mul(1 << failures.min(16)).min(settings.retry_longest);
+pub(super) fn backoff(first: Duration, longest: Duration, seed: u64, failures: u32) -> Duration {
+    let whole = first.saturating_mul(1 << failures.min(16)).min(longest);
     // SplitMix64 of seed and count.
-    let mut mixed = settings.jitter_seed.wrapping_add(u64::from(failures + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut mixed = seed.wrapping_add(u64::from(failures + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     whole - whole.mul_f64(((mixed ^ (mixed >> 31)) % 1024) as f64 / 2048.0)
@@ -471,10 +475,10 @@ mod tests {
         let settings = DrainSettings { retry_longest: Duration::from_secs(3), ..DrainSettings::default() };
         for failures in 0..40 {
             let whole = Duration::from_millis(100 * (1 << failures.min(5))).min(Duration::from_secs(3));
-            let wait = backoff(&settings, failures);
+            let wait = wait(&settings, failures);
             assert!(wait <= whole && wait * 2 >= whole, "{failures}: {wait:?}");
         }
         let other = DrainSettings { jitter_seed: 1, ..settings.clone() };
-        assert_ne!(backoff(&settings, 3), backoff(&other, 3));
+        assert_ne!(wait(&settings, 3), wait(&other, 3));
     }
 }

@@ -138,7 +138,8 @@ pub struct StoreCounts {
 pub trait GraphStore: Send + Sync {
     /// Applies the change sets in one transaction: all or nothing, durable when it returns. A set whose id was applied
     /// before is skipped. `Conflict` if an expected revision is not the stored one, if another change used the
-    /// idempotency key, or if a memory with the same external id or (while active) content hash exists in that scope.
+    /// idempotency key, if a memory with the same external id or (while active) content hash exists in that scope, or if a
+    /// `SameSession` or `SameTask` edge passes over a member that came between.
     /// Writes outbox rows for [`ChangeSet::index_ops`] and an audit row per set.
     async fn apply(&self, changes: &[ChangeSet]) -> Result<Vec<Applied>, PortError>;
 

@@ -29,6 +29,10 @@ pub const EDGES: &str = "recollect_edges";
 pub const CONCEPTS: &str = "recollect_concepts";
 /// Outbox rows that the vector index has still to make durable: how far it is behind.
 pub const OUTBOX_ROWS: &str = "recollect_outbox_rows";
+/// Writes that wait in the journal for the graph store.
+pub const JOURNAL_ENTRIES: &str = "recollect_journal_entries";
+/// Writes of the journal that were given up.
+pub const DEAD_LETTERS: &str = "recollect_dead_letters";
 /// Writes that wait for their turn, or have it.
 pub const WRITES_WAITING: &str = "recollect_writes_waiting";
 /// Whether a store is left alone because it does not answer (1) or used (0), by `part`. Of stores that are servers.
@@ -43,7 +47,7 @@ enum Kind {
 }
 
 /// Every metric with what it says.
-const TABLE: [(&str, Kind, &str); 11] = [
+const TABLE: [(&str, Kind, &str); 13] = [
     (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
     (
         PART_SECONDS,
@@ -57,6 +61,8 @@ const TABLE: [(&str, Kind, &str); 11] = [
     (EDGES, Kind::Gauge, "Edges in the graph store"),
     (CONCEPTS, Kind::Gauge, "Concepts in the graph store"),
     (OUTBOX_ROWS, Kind::Gauge, "Outbox rows that the vector index has still to make durable"),
+    (JOURNAL_ENTRIES, Kind::Gauge, "Writes that wait in the journal for the graph store"),
+    (DEAD_LETTERS, Kind::Gauge, "Writes of the journal that were given up and wait for a person"),
     (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
     (CIRCUIT_OPEN, Kind::Gauge, "Whether a store that is a server is left alone because it does not answer, by part"),
 ];
@@ -78,6 +84,12 @@ pub fn gauge_stores(memories: usize, edges: usize, concepts: usize, outbox: usiz
     for (name, count) in [(MEMORIES, memories), (EDGES, edges), (CONCEPTS, concepts), (OUTBOX_ROWS, outbox)] {
         metrics::gauge!(name).set(count as f64);
     }
+}
+
+/// Sets the gauges of the journal.
+pub fn gauge_journal(waiting: usize, dead: usize) {
+    metrics::gauge!(JOURNAL_ENTRIES).set(waiting as f64);
+    metrics::gauge!(DEAD_LETTERS).set(dead as f64);
 }
 
 /// Shows whether the store that is `part` of the service is left alone.

@@ -52,6 +52,9 @@ pub fn init(log: &Log) -> Result<(), LogError> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(log.filter()?)
         .with_ansi(io::stderr().is_terminal())
+        // A line that cannot be written, on a full disk, is lost. Saying so to the same place panics, and the panic is
+        // a line of the log: the process would abort.
+        .log_internal_errors(false)
         .with_writer(io::stderr);
     let started = match log.format {
         LogFormat::Text => lines.finish().try_init(),

@@ -8,15 +8,16 @@ use super::{
     ForgetReply, ForgetRequest, LinkReply, LinkRequest, UpdateRequest, WriteContext, decide,
     matching::{Named, Reading, about, named, require_alter},
     store::{embed_again, settled},
+    undisturbed,
     validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Op, Right, Status, Visibility,
+        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, NamedVector, Op, Right, Status,
+        Visibility,
     },
     error::{Error, ErrorCode},
     input,
-    telemetry::timed,
     text,
 };
 
@@ -33,6 +34,15 @@ pub(super) async fn update_if_other(
 ) -> Result<(Memory, bool), Error> {
     input::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
+    undisturbed!(ctx, update_once(ctx, caller, id, request.clone()))
+}
+
+async fn update_once(
+    ctx: &WriteContext,
+    caller: &Caller,
+    id: MemoryId,
+    request: UpdateRequest,
+) -> Result<(Memory, bool), Error> {
     let turn = ctx.turn().await;
     let old = one(ctx, caller, "id", id).await?;
     require_alter(caller, &old)?;
@@ -68,17 +78,28 @@ pub(super) async fn update_if_other(
         revision: old.revision + 1,
         ..new
     };
-    let Named { mentions, by } = named(ctx, caller, &[(&new, &reading)]).await?.pop().unwrap_or_default();
-    let mut ops = vec![
-        Op::PutMemory { memory: Box::new(new.clone()), expected_revision: old.revision, vectors },
-        Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
-    ];
-    ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &mentions, at));
-    ops.extend(decide::mention_ops(&by, at));
-    timed("apply", ctx.graph.apply(&[change(ctx, caller, "update", at, ops)])).await?;
-    drop(turn);
+    let named = named(ctx, caller, &[(&new, &reading)]).await?.pop().unwrap_or_default();
+    let ops = put_again(old.revision, &new, vectors, &named, at);
+    super::commit(ctx, turn, vec![change(ctx, caller, "update", at, ops)]).await?;
     settled(ctx).await;
     Ok((new, true))
+}
+
+/// Puts `new` in the place of the stored revision, with what it names now.
+pub(super) fn put_again(
+    expected_revision: u64,
+    new: &Memory,
+    vectors: Vec<NamedVector>,
+    named: &Named,
+    at: Timestamp,
+) -> Vec<Op> {
+    let mut ops = vec![
+        Op::PutMemory { memory: Box::new(new.clone()), expected_revision, vectors },
+        Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
+    ];
+    ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &named.mentions, at));
+    ops.extend(decide::mention_ops(&named.by, at));
+    ops
 }
 
 /// Forgets memories, all or none.
@@ -92,17 +113,27 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
     if ids.is_empty() {
         return Err(Error::bad_input("ids", "at least one id is needed"));
     }
+    undisturbed!(ctx, forget_once(ctx, caller, &ids, strategy, reason.clone()))
+}
+
+async fn forget_once(
+    ctx: &WriteContext,
+    caller: &Caller,
+    ids: &[MemoryId],
+    strategy: Forgetting,
+    reason: Option<String>,
+) -> Result<ForgetReply, Error> {
     let turn = ctx.turn().await;
-    let memories = ctx.graph.memories(&ids, AsOf::default(), &caller.visibility()).await?;
-    if memories.len() != ids.len() {
-        return Err(Error::not_found("ids"));
+    let memories = ctx.graph.memories(ids, AsOf::default(), &caller.visibility()).await?;
+    if let Some(missing) = ids.iter().find(|id| memories.iter().all(|memory| memory.id != **id)) {
+        return Err(ctx.not_there("ids", *missing));
     }
     for memory in &memories {
         require_alter(caller, memory)?;
     }
     let at = ctx.clock.now();
     // A summary says in the same words what it sums up, so it is a copy.
-    let copies = if strategy == Forgetting::Delete { summaries_of(ctx, &ids).await? } else { Vec::new() };
+    let copies = if strategy == Forgetting::Delete { summaries_of(ctx, ids).await? } else { Vec::new() };
     let copies = copies.into_iter().map(|id| Op::Forget { id });
     let ops = memories.into_iter().map(|memory| match strategy {
         Forgetting::Delete => Op::Forget { id: memory.id },
@@ -120,11 +151,11 @@ pub async fn forget(ctx: &WriteContext, caller: &Caller, request: ForgetRequest)
         },
     });
     let change = ChangeSet { reason, ..change(ctx, caller, "forget", at, ops.chain(copies).collect()) };
-    timed("apply", ctx.graph.apply(std::slice::from_ref(&change))).await?;
-    drop(turn);
+    let operation_id = change.id.to_string();
+    super::commit(ctx, turn, vec![change]).await?;
     settled(ctx).await;
     let forgotten = i64::try_from(ids.len()).expect("at most a hundred");
-    Ok(ForgetReply { forgotten, strategy: strategy.name().to_owned(), operation_id: change.id.to_string() })
+    Ok(ForgetReply { forgotten, strategy: strategy.name().to_owned(), operation_id })
 }
 
 /// The session summaries that were made from these memories, whoever made them.
@@ -173,7 +204,7 @@ pub async fn link_all(
     let mut changes = Vec::new();
     let mut replies = Vec::new();
     for request in requests {
-        replies.push(link_ops(caller, &request, &memories, at).map(|(ops, reason)| {
+        replies.push(link_ops(ctx, caller, &request, &memories, at).map(|(ops, reason)| {
             let change = ChangeSet { reason, ..change(ctx, caller, "link", at, ops) };
             let reply = LinkReply {
                 from: request.from,
@@ -185,14 +216,14 @@ pub async fn link_all(
             reply
         }));
     }
-    timed("apply", ctx.graph.apply(&changes)).await?;
-    drop(turn);
+    super::commit(ctx, turn, changes).await?;
     settled(ctx).await;
     Ok(replies)
 }
 
 /// What a link writes, and its reason.
 fn link_ops(
+    ctx: &WriteContext,
     caller: &Caller,
     request: &LinkRequest,
     memories: &HashMap<MemoryId, Memory>,
@@ -208,8 +239,8 @@ fn link_ops(
         return Err(Error::bad_input("to", "must be another memory than from"));
     }
     let reason = input::optional_text("reason", request.reason.clone(), NAME_BYTES)?;
-    let source = memories.get(&from).ok_or_else(|| Error::not_found("from"))?;
-    let target = memories.get(&to).ok_or_else(|| Error::not_found("to"))?;
+    let source = memories.get(&from).ok_or_else(|| ctx.not_there("from", from))?;
+    let target = memories.get(&to).ok_or_else(|| ctx.not_there("to", to))?;
     require_alter(caller, source)?;
     let scope = decide::narrower(&source.scope, &target.scope)
         .ok_or_else(|| Error::bad_input("to", "no reader could see both memories"))?;
@@ -234,7 +265,7 @@ pub(super) fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Ti
 
 pub(super) async fn one(ctx: &WriteContext, caller: &Caller, field: &str, id: MemoryId) -> Result<Memory, Error> {
     let found = ctx.graph.memories(&[id], AsOf::default(), &caller.visibility()).await?;
-    found.into_iter().next().ok_or_else(|| Error::not_found(field))
+    found.into_iter().next().ok_or_else(|| ctx.not_there(field, id))
 }
 
 fn amended(old: &Memory, request: UpdateRequest, max_content_bytes: usize) -> Result<Memory, Error> {

@@ -68,7 +68,8 @@ pub(super) async fn match_all(
     let mut near = neighbours(ctx, caller, drafts).await?;
     let mut met = Vec::with_capacity(drafts.len());
     for (place, (draft, _)) in drafts.iter().enumerate() {
-        let checked = check_name(draft, &taken, &duplicates).and_then(|()| check_references(caller, draft, &referred));
+        let checked =
+            check_name(draft, &taken, &duplicates).and_then(|()| check_references(ctx, caller, draft, &referred));
         let known = match checked {
             Err(error) => Err(error),
             Ok(scopes) => {
@@ -94,6 +95,12 @@ pub(super) async fn match_all(
     Ok(met)
 }
 
+/// What is known of a draft when no store can be asked: what it says of itself.
+pub(super) fn unseen(draft: &Draft) -> Known {
+    let mentions = draft.reading.mentions.clone();
+    Known { about: about(draft.memory.title.as_deref()), mentions, ..Known::default() }
+}
+
 /// The concepts that a titled memory is about.
 pub(super) fn about(title: Option<&str>) -> Vec<Mention> {
     title.map(text::subjects).unwrap_or_default()
@@ -114,7 +121,7 @@ async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(St
 }
 
 /// The memories that have the drafts' external ids already, by scope key and name.
-async fn taken_names(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
+pub(super) async fn taken_names(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
     let mut names: BTreeMap<&Scope, Vec<String>> = BTreeMap::new();
     for draft in drafts {
         if let Some(name) = &draft.memory.external_id {
@@ -162,6 +169,7 @@ async fn referred(ctx: &WriteContext, caller: &Caller, drafts: &[&Draft]) -> Res
 }
 
 fn check_references(
+    ctx: &WriteContext,
     caller: &Caller,
     draft: &Draft,
     referred: &HashMap<MemoryId, Memory>,
@@ -170,7 +178,7 @@ fn check_references(
     for (field, ids) in [("causes", &draft.causes), ("caused_by", &draft.caused_by), ("supersedes", &draft.supersedes)]
     {
         for id in ids {
-            let memory = referred.get(id).ok_or_else(|| Error::not_found(field))?;
+            let memory = referred.get(id).ok_or_else(|| ctx.not_there(field, *id))?;
             if narrower(&draft.memory.scope, &memory.scope).is_none() {
                 return Err(Error::bad_input(field, "no reader could see both memories"));
             }

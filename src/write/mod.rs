@@ -10,18 +10,20 @@ mod feedback;
 mod import;
 mod matching;
 mod observe;
+mod queue;
 mod request;
 mod settings;
 mod store;
 mod validate;
 mod vectors;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use amend::{forget, link, link_all, update};
 pub use feedback::feedback;
 pub use import::{Imported, LineError, import};
 pub use observe::observe;
+pub use queue::replay;
 pub use request::{
     FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, ObserveReply,
     ObserveRequest, Observed, StoreReply, StoreRequest, StoreState, UpdateRequest,
@@ -33,9 +35,9 @@ pub use vectors::{Vectors, spaces};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
-    domain::ChangeSet,
+    domain::{ChangeSet, MemoryId},
     error::{Error, ErrorCode},
-    jobs::Drain,
+    jobs::{Backlog, Drain},
     ports::{Clock, GraphStore, VectorIndex},
     telemetry::{WaitingWrite, timed, waiting_write},
 };
@@ -48,6 +50,8 @@ pub struct WriteContext {
     pub index: Arc<dyn VectorIndex>,
     /// Brings outbox rows to the index.
     pub drain: Arc<Drain>,
+    /// Where writes wait while the graph store is away, if it can be.
+    pub backlog: Option<Arc<Backlog>>,
     /// Turns memories into vectors.
     pub vectors: Vectors,
     /// Time and ids.
@@ -71,7 +75,53 @@ async fn commit(ctx: &WriteContext, turn: Turn, changes: Vec<ChangeSet>) -> Resu
     Ok(())
 }
 
+/// Times a write looks again when another process wrote between its reading and its writing.
+const TRIES: u64 = 10;
+
+/// Counts the tries of a write. Every conflict means that another one got through.
+#[derive(Default)]
+struct Tries(u64);
+
+impl Tries {
+    /// Whether to look again after a write that ended so; waits a moment if so.
+    async fn again(&mut self, ctx: &WriteContext, error: Option<&Error>) -> bool {
+        self.0 += 1;
+        // Only what the store says; a conflict with what was asked has no source.
+        let conflict = matches!(error, Some(Error { code: ErrorCode::Conflict, source: Some(_), .. }));
+        if conflict && self.0 < TRIES {
+            // Apart, since those who collided once would again. The random part of an id is at its end.
+            let spread = u64::try_from(ctx.clock.next_id().as_u128() % 16).unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(self.0 * spread)).await;
+            return true;
+        }
+        false
+    }
+}
+
+/// Does a write until nobody came between its reading and its writing.
+macro_rules! undisturbed {
+    ($ctx:expr, $write:expr) => {{
+        let mut tries = crate::write::Tries::default();
+        loop {
+            let done = $write.await;
+            if !tries.again($ctx, done.as_ref().err()).await {
+                break done;
+            }
+        }
+    }};
+}
+use undisturbed;
+
 impl WriteContext {
+    /// The error for a memory that is not in the graph store: unknown, or on its way there.
+    fn not_there(&self, field: &str, id: MemoryId) -> Error {
+        if !self.backlog.as_ref().is_some_and(|backlog| backlog.writes(id)) {
+            return Error::not_found(field);
+        }
+        let message = format!("{field}: waits to be written, since the graph store was away");
+        Error { field: Some(field.to_owned()), ..Error::new(ErrorCode::Unavailable, message) }.advise("try again soon")
+    }
+
     /// Waits for the turn; it ends when the answer is dropped.
     async fn turn(&self) -> Turn {
         let waiting = waiting_write();

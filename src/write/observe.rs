@@ -2,15 +2,16 @@
 //!
 //! The event and the memory are one change, so there is never one without the other. To add a rule: an arm in [`lesson`].
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    ObserveReply, ObserveRequest, Observed, StoreReply, StoreRequest, WriteContext, decide,
+    ObserveReply, ObserveRequest, Observed, StoreReply, StoreRequest, StoreState, WriteContext, decide, queue,
     request::EventFields,
     store::{answer_under, embed, settled},
+    undisturbed,
     validate::{self, Draft, NAME_BYTES},
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Event, EventId, EventKind, Feedback, Idempotency, Kind,
         Memory, MemoryId, MemoryType, Op, Right, Scope, Source, Status,
     },
-    error::{Error, ErrorCode},
+    error::Error,
     input, text,
 };
 
@@ -31,16 +32,25 @@ const SUMMARY_CHARS: usize = 1200;
 /// Members, or messages, of a session that are summed up: the latest.
 const SESSION_MEMBERS: usize = 500;
 
-/// A checked event and the key it came under.
-struct Asked {
-    event: Event,
+/// A checked event and the key it came under. What it becomes has the same ids however often it is tried, so that a try
+/// whose end nobody heard of is not done twice.
+pub(super) struct Asked {
+    pub event: Event,
     group: Option<String>,
-    key: Option<String>,
-    request_hash: String,
+    pub key: Option<String>,
+    pub request_hash: String,
+    memory: OnceLock<MemoryId>,
+    change: OnceLock<ChangeId>,
+}
+
+impl Asked {
+    pub fn change(&self, ctx: &WriteContext) -> ChangeId {
+        *self.change.get_or_init(|| ChangeId(ctx.clock.next_id()))
+    }
 }
 
 /// A memory that an event makes, and the memories it was made from.
-struct Lesson {
+pub(super) struct Lesson {
     request: StoreRequest,
     /// What the memory came from besides the event itself.
     provenance: Vec<Uuid>,
@@ -51,14 +61,13 @@ struct Lesson {
 pub async fn observe(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let asked = checked(ctx, caller, request)?;
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match write(ctx, caller, &asked).await {
-            // Another process wrote between our reading and our writing.
-            Err(Error { code: ErrorCode::Conflict, .. }) if tries < 3 => {}
-            done => return done,
-        }
+    if let Some(backlog) = queue::behind(ctx) {
+        return queue::observe(ctx, backlog, caller, &asked).await;
+    }
+    let live = undisturbed!(ctx, write(ctx, caller, &asked));
+    match queue::instead(ctx, live.as_ref().err()) {
+        Some(backlog) => queue::observe(ctx, backlog, caller, &asked).await,
+        None => live,
     }
 }
 
@@ -83,35 +92,64 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
         return Ok(before);
     }
     let at = ctx.clock.now();
-    let id = ChangeId(ctx.clock.next_id());
-    let mut event = Event { recorded_at: at, ..asked.event.clone() };
+    let id = asked.change(ctx);
+    let event = Event { recorded_at: at, ..asked.event.clone() };
+    let made = match &drafted {
+        Some((lesson, draft)) => {
+            let known = super::matching::match_all(ctx, caller, &[(draft, &vectors)]).await?.pop().expect("one draft")?;
+            let (mut change, reply) = decide::decide(draft, &known, vectors, id, at);
+            change.ops.extend(derived(&reply, draft, lesson, at));
+            Some(Made { ops: change.ops, reply, kind: draft.memory.kind, memory_type: draft.memory.memory_type })
+        }
+        None => None,
+    };
+    let key = asked.key.as_deref().map(|key| (key, asked.request_hash.as_str()));
+    let (change, reply) = kept(event, made, id, at, key, StoreState::PendingIndex);
+    super::commit(ctx, turn, vec![change]).await?;
+    Ok(ObserveReply { state: settled(ctx).await, ..reply })
+}
+
+/// The memory that an event makes, decided.
+pub(super) struct Made {
+    pub ops: Vec<Op>,
+    pub reply: StoreReply,
+    pub kind: Kind,
+    pub memory_type: MemoryType,
+}
+
+/// The change that keeps an event with what it makes, under a key and the hash of the request if there is one, and the
+/// answer.
+pub(super) fn kept(
+    mut event: Event,
+    made: Option<Made>,
+    id: ChangeId,
+    at: Timestamp,
+    key: Option<(&str, &str)>,
+    state: StoreState,
+) -> (ChangeSet, ObserveReply) {
+    let (actor, event_id) = (event.user_id.clone(), event.id.to_string());
     let mut ops = Vec::new();
     let mut memories = Vec::new();
-    if let Some((lesson, draft)) = &drafted {
-        let known = super::matching::match_all(ctx, caller, &[(draft, &vectors)]).await?.pop().expect("one draft")?;
-        let (change, reply) = decide::decide(draft, &known, vectors, id, at);
+    event.made.clear();
+    if let Some(Made { ops: decided, reply, kind, memory_type }) = made {
         event.made.extend(reply.id.as_ref().and_then(|id| id.parse::<MemoryId>().ok()));
-        ops.extend(change.ops);
-        ops.extend(derived(&reply, draft, lesson, at));
+        ops.extend(decided);
         memories.push(Observed {
             id: reply.id.unwrap_or_default(),
             outcome: reply.outcome,
-            kind: draft.memory.kind.to_string(),
-            r#type: draft.memory.memory_type.to_string(),
+            kind: kind.to_string(),
+            r#type: memory_type.to_string(),
         });
     }
     ops.push(Op::PutEvent(event));
-    let reply = ObserveReply { event_id: asked.event.id.to_string(), memories, operation_id: id.to_string() };
-    let idempotency = asked.key.as_ref().map(|key| Idempotency {
-        key: key.clone(),
-        request_hash: asked.request_hash.clone(),
+    let reply = ObserveReply { event_id, state, memories, operation_id: id.to_string() };
+    let idempotency = key.map(|(key, request_hash)| Idempotency {
+        key: key.to_owned(),
+        request_hash: request_hash.to_owned(),
         answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
     });
-    let actor = caller.principal.clone();
     let change = ChangeSet { id, at, actor, use_case: "observe".to_owned(), reason: None, ops, idempotency };
-    super::commit(ctx, turn, vec![change]).await?;
-    settled(ctx).await;
-    Ok(reply)
+    (change, reply)
 }
 
 fn checked(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Result<Asked, Error> {
@@ -152,11 +190,11 @@ fn checked(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Resu
         made: Vec::new(),
     };
     let key = input::optional_text("idempotency_key", request.idempotency_key, NAME_BYTES)?;
-    Ok(Asked { event, group, key, request_hash })
+    Ok(Asked { event, group, key, request_hash, memory: OnceLock::new(), change: OnceLock::new() })
 }
 
 /// The memory that an event of these kinds makes; the others are kept and make none.
-fn lesson(event: &Event, importance: f64) -> Option<Lesson> {
+pub(super) fn lesson(event: &Event, importance: f64) -> Option<Lesson> {
     if event.text.is_empty() {
         return None;
     }
@@ -216,7 +254,7 @@ async fn summed_up(ctx: &WriteContext, caller: &Caller, event: &Event) -> Result
     Ok(Some(Lesson { request, provenance, derived_from }))
 }
 
-fn draft(ctx: &WriteContext, caller: &Caller, asked: &Asked, lesson: &Lesson) -> Result<Draft, Error> {
+pub(super) fn draft(ctx: &WriteContext, caller: &Caller, asked: &Asked, lesson: &Lesson) -> Result<Draft, Error> {
     let event = &asked.event;
     let request = StoreRequest {
         session_id: event.session_id.clone(),
@@ -233,7 +271,7 @@ fn draft(ctx: &WriteContext, caller: &Caller, asked: &Asked, lesson: &Lesson) ->
         }),
         ..lesson.request.clone()
     };
-    let id = MemoryId(ctx.clock.next_id());
+    let id = *asked.memory.get_or_init(|| MemoryId(ctx.clock.next_id()));
     let mut draft = validate::draft(caller, request, id, event.recorded_at, &ctx.settings)?;
     draft.memory.provenance = [event.id.0].into_iter().chain(lesson.provenance.iter().copied()).collect();
     Ok(draft)

@@ -304,8 +304,16 @@ pub struct Observed {
 pub struct ObserveReply {
     /// Id of the raw event, which is kept.
     pub event_id: String,
+    /// How far it is: indexed, pending_index or queued.
+    #[serde(default = "kept")]
+    pub state: StoreState,
     /// Memories made by it.
     pub memories: Vec<Observed>,
     /// Id of the change, as in the audit log.
     pub operation_id: String,
+}
+
+/// Answers that were recorded before they said so were of events that are in the graph store.
+fn kept() -> StoreState {
+    StoreState::Indexed
 }

@@ -8,11 +8,13 @@ use serde::de::DeserializeOwned;
 use super::{
     StoreReply, StoreRequest, StoreState, WriteContext, WriteSettings, decide,
     matching::{self, LastMembers},
+    queue, undisturbed,
     validate::{self, Draft},
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, Right, Visibility,
+        AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome, Right,
+        Visibility,
     },
     error::{Error, ErrorCode},
     input,
@@ -74,41 +76,51 @@ pub(super) async fn commit(
     given: Vec<Result<Draft, Error>>,
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
     let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(given.len());
-    let mut drafts: Vec<(usize, Draft)> = Vec::with_capacity(given.len());
+    let mut places = Vec::with_capacity(given.len());
+    let mut asked = Vec::with_capacity(given.len());
     for (place, draft) in given.into_iter().enumerate() {
         replies.push(match draft {
             Err(error) => Some(Err(error)),
             Ok(draft) if draft.memory.importance < ctx.settings.min_importance => Some(Ok(dropped(ctx, &draft))),
             Ok(draft) => {
-                drafts.push((place, draft));
+                places.push(place);
+                asked.push(Asked { draft, change: ChangeId(ctx.clock.next_id()) });
                 None
             }
         });
     }
-    let mut tries = 0;
-    let stored = loop {
-        tries += 1;
-        match write(ctx, caller, &drafts).await {
-            // Another process wrote between our reading and our writing: what we know is old, so look again.
-            Err(Error { code: ErrorCode::Conflict, .. }) if tries < 3 => {}
-            done => break done?,
+    let stored = match queue::behind(ctx) {
+        Some(backlog) => queue::store(ctx, backlog, caller, &asked).await?,
+        None => {
+            let live = undisturbed!(ctx, write(ctx, caller, &asked));
+            match queue::instead(ctx, live.as_ref().err()) {
+                Some(backlog) => queue::store(ctx, backlog, caller, &asked).await?,
+                None => live?,
+            }
         }
     };
-    for ((place, _), reply) in drafts.iter().zip(stored) {
-        replies[*place] = Some(reply);
+    for (place, reply) in places.into_iter().zip(stored) {
+        replies[place] = Some(reply);
     }
     Ok(replies.into_iter().map(|reply| reply.expect("each request was answered or drafted")).collect())
+}
+
+/// A draft and the change that it becomes. The id is the same however often it is tried, so that a try whose end nobody
+/// heard of is not done twice.
+pub(super) struct Asked {
+    pub draft: Draft,
+    pub change: ChangeId,
 }
 
 async fn write(
     ctx: &WriteContext,
     caller: &Caller,
-    drafts: &[(usize, Draft)],
+    asked: &[Asked],
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
-    if drafts.is_empty() {
+    if asked.is_empty() {
         return Ok(Vec::new());
     }
-    let only: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
+    let only: Vec<&Draft> = asked.iter().map(|asked| &asked.draft).collect();
     let vectors = timed("embed", embed(ctx, &only)).await?;
     let turn = ctx.turn().await;
     let pairs: Vec<(&Draft, &[NamedVector])> = only.iter().copied().zip(vectors.iter().map(Vec::as_slice)).collect();
@@ -116,12 +128,12 @@ async fn write(
     let at = ctx.clock.now();
     let mut changes = Vec::new();
     let mut replies = Vec::new();
-    for ((draft, known), vectors) in only.iter().zip(known).zip(vectors) {
+    for ((Asked { draft, change }, known), vectors) in asked.iter().zip(known).zip(vectors) {
         // Asked within the turn, so that the same request sent twice at once is stored once.
         replies.push(match (answered_before(ctx, caller, draft).await?, known) {
             (Some(before), _) => before,
             (None, known) => known.map(|known| {
-                let (change, reply) = decide::decide(draft, &known, vectors, ChangeId(ctx.clock.next_id()), at);
+                let (change, reply) = decide::decide(draft, &known, vectors, *change, at);
                 changes.push(change);
                 reply
             }),
@@ -220,16 +232,21 @@ pub(super) async fn answer_under<T: DeserializeOwned>(
     request_hash: &str,
 ) -> Result<Option<T>, Error> {
     let Some(recorded) = ctx.graph.recorded(&caller.principal, key).await? else { return Ok(None) };
-    if recorded.idempotency.request_hash != request_hash {
+    answer_of(recorded.idempotency, request_hash).map(Some)
+}
+
+/// What was answered, if it was to this request; another request under its key is an error.
+pub(super) fn answer_of<T: DeserializeOwned>(before: Idempotency, request_hash: &str) -> Result<T, Error> {
+    if before.request_hash != request_hash {
         let message = "idempotency_key: was used for another request";
         return Err(Error {
             field: Some("idempotency_key".into()),
             ..Error::new(ErrorCode::IdempotencyKeyReused, message).advise("use a new key for a new request")
         });
     }
-    let reply = serde_json::from_value(recorded.idempotency.answer)
+    let reply = serde_json::from_value(before.answer)
         .map_err(|error| PortError::new(PortErrorKind::Corrupt, "graph store", "read a recorded answer", error))?;
-    Ok(Some(reply))
+    Ok(reply)
 }
 
 fn dropped(ctx: &WriteContext, draft: &Draft) -> StoreReply {

@@ -220,7 +220,7 @@ async fn commands_work_beside_a_running_service_or_say_what_to_do() {
     home.json(&["token", "revoke", token_id]);
     assert_eq!(recall().status.code(), Some(1));
     // What needs the folder for itself says who has it.
-    for command in [&["doctor"][..], &["reindex"], &["serve"]] {
+    for command in [&["doctor"][..], &["serve"]] {
         let output = home.run(command);
         assert_eq!(output.status.code(), Some(1), "{command:?}");
         let message = stderr(&output);

@@ -1,12 +1,14 @@
 //! The data directory: what lies in it, and how it is created, loaded and kept small.
 //!
 //! `lock` is held by the one process that may use it. Each shard, which belongs to the engine, has a folder of its own
-//! with a file beside it that says how much there must be. `spaces.json` names the shard that serves; it is written last
+//! with a file beside it that says how much there must be and, from a stop to the next start, one with the checksums of
+//! its files. `spaces.json` names the shard that serves; it is written last
 //! and at once, so one being built is nothing until it is whole, and [`tidy`] removes what is not named.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions, TryLockError},
-    io::{ErrorKind, Write},
+    io::{ErrorKind, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
@@ -31,6 +33,10 @@ impl Place {
 
     fn points(&self) -> PathBuf {
         self.dir.join(format!("{}.points.json", self.name))
+    }
+
+    fn seal(&self) -> PathBuf {
+        self.dir.join(format!("{}.seal.json", self.name))
     }
 }
 
@@ -95,6 +101,7 @@ pub(super) fn create(dir: &Path, spaces: &[SpaceSpec]) -> Result<(EdgeShard, Pla
     };
     let place = Place { dir: dir.to_owned(), name };
     remove_if_there(fs::remove_file(place.points()))?;
+    remove_if_there(fs::remove_file(place.seal()))?;
     fs::create_dir_all(place.shard())?;
     let created = guarded(|| {
         let created = EdgeShard::new(&place.shard(), mapping::config(spaces))?;
@@ -125,8 +132,12 @@ pub(super) fn tidy(dir: &Path, keep: &[&Place]) {
 
 /// Removes a shard that nobody has open.
 pub(super) fn remove(place: &Place) {
-    let removed =
-        remove_if_there(fs::remove_dir_all(place.shard())).and(remove_if_there(fs::remove_file(place.points())));
+    let removed = [
+        fs::remove_dir_all(place.shard()),
+        fs::remove_file(place.points()),
+        fs::remove_file(place.seal()),
+    ];
+    let removed = removed.into_iter().try_for_each(remove_if_there);
     if let Err(error) = removed {
         tracing::warn!(%error, shard = place.name, "an old part of the vector index could not be removed");
     }
@@ -147,6 +158,7 @@ pub(super) fn load(place: &Place, spaces: &[SpaceSpec]) -> Result<EdgeShard, Edg
     if !segments {
         return Err(EdgeError::Unreadable("there are no segments".to_owned()));
     }
+    break_seal(place)?;
     cut_log(place)?;
     let loaded = guarded(|| {
         let loaded = EdgeShard::load(&place.shard(), Some(mapping::config(spaces)))?;
@@ -165,6 +177,64 @@ pub(super) fn load(place: &Place, spaces: &[SpaceSpec]) -> Result<EdgeShard, Edg
             Err(EdgeError::Unreadable(format!("of {noted:?} vectors {there:?} are left")))
         }
     }
+}
+
+/// Length and CRC-32C of each file of a shard, by its path in it.
+type Sums = BTreeMap<String, (u64, u32)>;
+
+/// Notes what the files of a shard hold that was closed, so that the next start sees whether anything happened to them:
+/// the engine itself would not notice a flipped bit in a vector.
+pub(super) fn seal(place: &Place) {
+    let sealed = sums(&place.shard()).and_then(|sums| fs::write(place.seal(), serde_json::to_vec(&sums)?));
+    if let Err(error) = sealed {
+        // The next start looks less closely, as after a kill.
+        tracing::warn!(%error, "the files of the vector index could not be noted");
+    }
+}
+
+/// Compares the files with the seal, if the last process could leave one, and removes it: the files change from now on.
+fn break_seal(place: &Place) -> Result<(), EdgeError> {
+    let sealed: Sums = match fs::read(place.seal()) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|error| EdgeError::Unreadable(format!("the list of checksums: {error}")))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let found = sums(&place.shard())?;
+    match sealed.iter().find(|(path, sum)| found.get(*path) != Some(sum)) {
+        Some((path, _)) => Err(EdgeError::Unreadable(format!("{path} is not what it was when it was closed"))),
+        None => remove_if_there(fs::remove_file(place.seal())),
+    }
+}
+
+/// Of every file but the log, which is never replayed.
+fn sums(shard: &Path) -> std::io::Result<Sums> {
+    let mut sums = Sums::new();
+    let mut folders = vec![shard.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                if path != shard.join("wal") {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let (mut file, mut bytes) = (File::open(&path)?, vec![0; 1 << 18]);
+            let (mut length, mut sum) = (0, 0);
+            loop {
+                let read = file.read(&mut bytes)?;
+                if read == 0 {
+                    break;
+                }
+                sum = crc32c::crc32c_append(sum, &bytes[..read]);
+                length += read as u64;
+            }
+            let name = path.strip_prefix(shard).unwrap_or(&path).to_string_lossy().into_owned();
+            sums.insert(name, (length, sum));
+        }
+    }
+    Ok(sums)
 }
 
 /// Notes how many vectors are durable in each space.

@@ -451,10 +451,13 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let place = self.shard.get_mut().unwrap_or_else(PoisonError::into_inner);
-        place.take().into_iter().for_each(files::close);
+        let shard = self.shard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let whole = shard.is_some();
+        shard.into_iter().for_each(files::close);
         if *self.discarded.get_mut() {
             files::remove(&self.place);
+        } else if whole {
+            files::seal(&self.place);
         }
     }
 }

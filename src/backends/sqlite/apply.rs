@@ -496,6 +496,17 @@ const KEEP_MEMORY_EDGE: &str = "
         AND target = (SELECT rowid FROM memory WHERE id = ?2) AND kind = ?3
         AND (scope <> ?4 OR weight <> ?5 OR reason IS NOT ?6)";
 
+/// Another process has come between: the newer was decided on a last member that no longer was the last.
+const APART_IN_SESSION: &str = "
+    SELECT 1 FROM memory newer JOIN memory older ON older.scope = newer.scope AND older.session = newer.session
+    WHERE newer.id = ?1 AND older.id = ?2 AND EXISTS (SELECT 1 FROM memory m WHERE m.scope = newer.scope
+        AND m.session = newer.session AND m.session_position > older.session_position
+        AND m.session_position < newer.session_position)";
+const APART_IN_TASK: &str = "
+    SELECT 1 FROM memory newer JOIN memory older ON older.scope = newer.scope AND older.task = newer.task
+    WHERE newer.id = ?1 AND older.id = ?2 AND EXISTS (SELECT 1 FROM memory m WHERE m.scope = newer.scope
+        AND m.task = newer.task AND m.task_position > older.task_position AND m.task_position < newer.task_position)";
+
 /// Written again, an edge keeps the time it was first recorded: it was believed since then. What it said until now is kept
 /// as history.
 fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result<(), SqliteError> {
@@ -511,6 +522,16 @@ fn put_edge(transaction: &Transaction<'_>, edge: &Edge, at: Timestamp) -> Result
         | EdgeKind::Contradicts => (PUT_MEMORY_EDGE, &[KEEP_MEMORY_EDGE, REPLACE_MEMORY_EDGE]),
     };
     let (from, to, kind) = (edge.from.as_bytes(), edge.to.as_bytes(), edge.kind.name());
+    let apart = match edge.kind {
+        EdgeKind::SameSession => Some(APART_IN_SESSION),
+        EdgeKind::SameTask => Some(APART_IN_TASK),
+        _ => None,
+    };
+    if let Some(apart) = apart
+        && transaction.prepare_cached(apart)?.exists(params![from, to])?
+    {
+        return Err(SqliteError::Conflict("last member"));
+    }
     let (scope, weight, at) = (scope_id(transaction, &edge.scope)?, f64::from(edge.weight), at.as_microsecond());
     let recorded_at = edge.recorded_at.as_microsecond();
     let mut put = transaction.prepare_cached(put)?;
@@ -607,8 +628,8 @@ fn remove_orphans(transaction: &Transaction<'_>, loosened: Vec<i64>) -> Result<(
     Ok(())
 }
 
-/// Removes every copy: the record, its history, edges and votes (by cascade), its terms, the raw events it came from, answers
-/// that tell of it, and its record in journal entries. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
+/// Removes every copy: the record, its history, edges and votes (by cascade), its terms, the raw events it came from, and
+/// answers that tell of it. Concepts that only it named go with `loosened`; vectors that wait, with the outbox row of this forget.
 fn forget(
     transaction: &Transaction<'_>,
     id: MemoryId,
@@ -638,29 +659,6 @@ fn forget(
     transaction
         .prepare_cached("DELETE FROM idempotency WHERE rowid IN (SELECT answer FROM idempotency_names WHERE id = ?1)")?
         .execute([key])?;
-    forget_in_journal(transaction, id)
-}
-
-fn forget_in_journal(transaction: &Transaction<'_>, id: MemoryId) -> Result<(), SqliteError> {
-    let waiting: Vec<(i64, String)> = transaction
-        .prepare_cached("SELECT seq, change FROM journal WHERE instr(change, ?1)")?
-        .query_map([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    for (seq, change) in waiting {
-        let mut change: ChangeSet =
-            serde_json::from_str(&change).map_err(|_| SqliteError::Unreadable("journal entry"))?;
-        change.ops.retain(|op| match op {
-            Op::PutMemory { memory, .. } => memory.id != id,
-            Op::Vote { id: of, .. } => *of != id,
-            _ => true,
-        });
-        if !change.ops.iter().any(|op| matches!(op, Op::Forget { .. })) {
-            change.reason = None;
-        }
-        change.idempotency = change.idempotency.filter(|idempotency| !idempotency.names(id.0));
-        let change = serde_json::to_string(&change).map_err(|_| SqliteError::Unwritable("journal entry"))?;
-        transaction.prepare_cached("UPDATE journal SET change = ?2 WHERE seq = ?1")?.execute(params![seq, change])?;
-    }
     Ok(())
 }
 

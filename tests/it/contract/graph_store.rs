@@ -30,6 +30,7 @@ macro_rules! graph_store_suite {
                 change_applied_again_does_nothing,
                 batch_is_played_in_order,
                 revision_that_is_not_stored_is_a_conflict,
+                edge_to_a_member_that_is_no_longer_the_last_is_a_conflict,
                 external_id_is_unique_within_a_scope,
                 content_is_unique_within_a_scope_while_active,
                 retiring_ends_a_belief_once,
@@ -313,6 +314,33 @@ pub async fn revision_that_is_not_stored_is_a_conflict(store: &dyn GraphStore) {
     }
     write(store, 7, vec![put(Memory { revision: 3, ..memory(1, &Scope::Global, "three") })]).await;
     assert_eq!(get(store, 1).await.unwrap().content, "three");
+}
+
+pub async fn edge_to_a_member_that_is_no_longer_the_last_is_a_conflict(store: &dyn GraphStore) {
+    let member = |n| Memory {
+        session_id: Some("s".to_owned()),
+        task_id: Some("t".to_owned()),
+        ..memory(n, &Scope::Global, "x")
+    };
+    let chained = |n, before, kind| {
+        let edge = Edge {
+            from: id(n).0,
+            to: id(before).0,
+            kind,
+            weight: 1.0,
+            reason: None,
+            scope: Scope::Global,
+            recorded_at: at(1),
+        };
+        change(n, vec![put(member(n)), Op::PutEdge(edge)])
+    };
+    store.apply(&[change(1, vec![put(member(1))])]).await.unwrap();
+    store.apply(&[chained(2, 1, EdgeKind::SameSession), chained(3, 2, EdgeKind::SameTask)]).await.unwrap();
+    refused(store, &[chained(4, 2, EdgeKind::SameSession)]).await;
+    refused(store, &[chained(4, 2, EdgeKind::SameTask)]).await;
+    store.apply(&[chained(4, 3, EdgeKind::SameSession)]).await.unwrap();
+    write(store, 5, vec![Op::Forget { id: id(4) }]).await;
+    store.apply(&[chained(6, 3, EdgeKind::SameTask)]).await.expect("what is forgotten does not stand between");
 }
 
 pub async fn external_id_is_unique_within_a_scope(store: &dyn GraphStore) {

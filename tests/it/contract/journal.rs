@@ -15,7 +15,7 @@ macro_rules! journal_suite {
             [
                 entries_come_back_whole_and_in_order,
                 done_entry_is_gone_and_its_number_is_not_reused,
-                dead_letter_blocks_nobody
+                dead_letter_blocks_nobody_and_waits_for_a_person
             ]
         );
     };
@@ -29,30 +29,35 @@ fn entry(n: u64) -> recollect::domain::ChangeSet {
 }
 
 pub async fn entries_come_back_whole_and_in_order(journal: &dyn Journal) {
-    for n in [2, 1, 3] {
-        journal.append(&entry(n)).await.unwrap();
-    }
+    journal.append(&[]).await.unwrap();
+    journal.append(&[entry(2), entry(1)]).await.unwrap();
+    journal.append(&[entry(3)]).await.unwrap();
     let pending = journal.pending(10).await.unwrap();
     assert_eq!(
         pending.iter().map(|waiting| waiting.change.clone()).collect::<Vec<_>>(),
         [entry(2), entry(1), entry(3)]
     );
     assert!(pending.is_sorted_by(|a, b| a.seq < b.seq));
-    assert!(pending.iter().all(|waiting| waiting.attempts == 0));
+    assert!(pending.iter().all(|waiting| waiting.attempts == 0 && !waiting.dead));
     assert_eq!(journal.pending(2).await.unwrap(), pending[..2]);
+    assert_eq!(journal.entries(0, 10).await.unwrap(), pending);
+    assert_eq!(journal.entries(pending[0].seq, 1).await.unwrap(), pending[1..2]);
 }
 
 pub async fn done_entry_is_gone_and_its_number_is_not_reused(journal: &dyn Journal) {
-    let first = journal.append(&entry(1)).await.unwrap();
-    journal.done(first).await.unwrap();
-    journal.done(first).await.unwrap();
+    journal.append(&[entry(1), entry(2)]).await.unwrap();
+    let seqs: Vec<u64> = journal.pending(10).await.unwrap().iter().map(|waiting| waiting.seq).collect();
+    journal.done(&seqs).await.unwrap();
+    journal.done(&seqs).await.unwrap();
     assert_eq!(journal.pending(10).await.unwrap(), []);
-    assert!(journal.append(&entry(2)).await.unwrap() > first);
+    journal.append(&[entry(3)]).await.unwrap();
+    assert!(journal.pending(1).await.unwrap()[0].seq > seqs[1]);
 }
 
-pub async fn dead_letter_blocks_nobody(journal: &dyn Journal) {
-    let poison = journal.append(&entry(1)).await.unwrap();
-    let good = journal.append(&entry(2)).await.unwrap();
+pub async fn dead_letter_blocks_nobody_and_waits_for_a_person(journal: &dyn Journal) {
+    journal.append(&[entry(1), entry(2)]).await.unwrap();
+    let seqs: Vec<u64> = journal.pending(10).await.unwrap().iter().map(|waiting| waiting.seq).collect();
+    let (poison, good) = (seqs[0], seqs[1]);
     journal.failed(poison, false).await.unwrap();
     let pending = journal.pending(10).await.unwrap();
     assert_eq!(
@@ -64,4 +69,20 @@ pub async fn dead_letter_blocks_nobody(journal: &dyn Journal) {
     let pending = journal.pending(10).await.unwrap();
     assert_eq!(pending.iter().map(|waiting| waiting.seq).collect::<Vec<_>>(), [good]);
     assert_eq!(journal.lengths().await.unwrap(), (1, 1));
+    let all = journal.entries(0, 10).await.unwrap();
+    assert_eq!(all.iter().map(|entry| (entry.seq, entry.dead)).collect::<Vec<_>>(), [(poison, true), (good, false)]);
+    journal.done(&[poison]).await.unwrap();
+    assert_eq!(journal.lengths().await.unwrap(), (1, 1), "a dead letter is not done");
+
+    assert_eq!(journal.retry(Some(good)).await.unwrap(), 0, "it is not dead");
+    assert_eq!(journal.retry(Some(poison)).await.unwrap(), 1);
+    let pending = journal.pending(10).await.unwrap();
+    assert_eq!(
+        pending.iter().map(|waiting| (waiting.seq, waiting.attempts)).collect::<Vec<_>>(),
+        [(poison, 0), (good, 0)]
+    );
+    journal.failed(poison, true).await.unwrap();
+    assert_eq!(journal.discard(Some(good)).await.unwrap(), 0, "it is not dead");
+    assert_eq!(journal.discard(None).await.unwrap(), 1);
+    assert_eq!(journal.lengths().await.unwrap(), (1, 0));
 }

@@ -86,6 +86,7 @@ impl App {
             tokens: graph.tokens,
             clock: Arc::new(FixedClock::at(NOON.parse().expect("a moment"))),
             drain: drain.clone(),
+            backlog: None,
         };
         change(&mut parts);
         let drain = tokio::spawn(async move { drain.run(CancellationToken::new()).await });

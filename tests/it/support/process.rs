@@ -91,9 +91,20 @@ impl Home {
 
     /// Starts `recollect serve` and waits until it says where.
     pub fn serve(&self, args: &[&str]) -> Served {
+        self.served(self.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat()))
+    }
+
+    /// [`Self::serve`], started by a line of the shell that gets the command as its arguments.
+    pub fn serve_under(&self, line: &str) -> Served {
+        let command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).arg(command.get_program()).args(command.get_args()).env_remove("RECOLLECT_TOKEN");
+        self.served(shell)
+    }
+
+    fn served(&self, mut command: Command) -> Served {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path().join("stderr.log"));
-        let mut child = self
-            .command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat())
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(log.expect("a log"))
             .spawn()
@@ -129,6 +140,12 @@ impl Served {
 
     /// Calls a tool: what it answers, or `None` if the service did not answer.
     pub async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
+        let answer = self.try_call(tool, arguments).await?;
+        Some(answer.unwrap_or_else(|refused| panic!("{tool}: {refused}")))
+    }
+
+    /// Calls a tool: what it answers or says against it, or `None` if the service did not answer.
+    pub async fn try_call(&self, tool: &str, arguments: Value) -> Option<Result<Value, String>> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
         let answer = self
             .client
@@ -142,13 +159,22 @@ impl Served {
             .ok()?;
         let answer: Value = answer.json().await.ok()?;
         let result = answer["result"].clone();
-        assert!(result["isError"] != true && result.is_object(), "{tool}: {answer}");
-        Some(result["structuredContent"].clone())
+        assert!(result.is_object(), "{tool}: {answer}");
+        if result["isError"] == true {
+            return Some(Err(result["content"][0]["text"].as_str().expect("a text").to_owned()));
+        }
+        Some(Ok(result["structuredContent"].clone()))
     }
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub fn stop(mut self) {
+        assert!(Command::new("kill").arg(self.pid().to_string()).status().expect("kill runs").success());
+        assert!(self.child.wait().expect("ended").success());
     }
 
     /// Kills the process as a power cut would.
