@@ -4,6 +4,7 @@
 //! in `tests/it/contract`. Adapters of servers stand behind a `circuit`, which `guarded` puts around their ports. `open`
 //! alone turns settings into an adapter. To add one: a room here, an arm in `open`, a line in that suite.
 
+pub mod archive;
 mod circuit;
 pub mod clock;
 mod conditions;
@@ -18,4 +19,7 @@ pub mod sqlite;
 
 pub use circuit::CircuitSettings;
 pub use clock::SystemClock;
-pub use open::{Graph, Index, OpenError, OpenIndex, Remote, open_graph, open_index, open_journal, remove_index};
+pub use open::{
+    Graph, Index, OpenError, OpenIndex, Remote, backup_graph, graph_file, open_graph, open_index, open_journal,
+    remove_index, restore_graph,
+};

@@ -3,7 +3,11 @@
 //! A server is waited for, since it may start after us, and is put behind a circuit; what runs in this process is there or
 //! is not.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use backon::{ExponentialBuilder, Retryable};
 
@@ -16,7 +20,9 @@ use super::{
     qdrant::{QdrantIndex, QdrantSettings},
     sqlite::SqliteStore,
 };
-use crate::ports::{Browse, GraphStore, Journal, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex};
+use crate::ports::{
+    Archive, Browse, GraphStore, Journal, MetaRow, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex,
+};
 
 /// File of the journal in the data folder.
 const JOURNAL: &str = "journal.db";
@@ -34,6 +40,12 @@ pub enum OpenError {
         /// What it may say.
         known: &'static str,
     },
+    /// What is asked for is a matter of the embedded store.
+    #[error("{0} is not the embedded store; keep it with its own tools, or with `recollect export`")]
+    NotEmbedded(String),
+    /// There is nothing to back up.
+    #[error("{0} is not there")]
+    Missing(PathBuf),
     /// The adapter's own error.
     #[error("open {url}: {error}{}", reason(.error))]
     Port {
@@ -50,6 +62,8 @@ pub struct Graph {
     pub store: Arc<dyn GraphStore>,
     /// The same, page by page.
     pub browse: Arc<dyn Browse>,
+    /// The same, row by row, for archives and migrations.
+    pub archive: Arc<dyn Archive>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
     /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
@@ -86,21 +100,50 @@ pub struct Remote {
     pub qdrant: QdrantSettings,
 }
 
-/// Opens the graph store; `sqlite:PATH` is relative to `dir`.
+/// Opens the graph store; `sqlite:PATH` is relative to `dir`. With a server, changes that wait for it are kept in `dir`.
 pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph, OpenError> {
     if is_neo4j(url) {
         let opened = patiently("graph.url", url, remote.wait, || Neo4jStore::open(url, &remote.neo4j));
-        let store = Arc::new(guarded::graph(Arc::new(opened.await?), CircuitSettings::default()));
+        let opened = Arc::new(opened.await?);
+        let store = Arc::new(guarded::graph(opened.clone(), CircuitSettings::default()));
         let journal = Some(open_journal(dir).await?);
-        return Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store, journal });
+        return Ok(Graph { store: store.clone(), browse: store.clone(), archive: opened, tokens: store, journal });
     }
-    let Some(path) = url.strip_prefix("sqlite:") else {
+    if !url.starts_with("sqlite:") {
         let known = "sqlite:PATH, neo4j://HOST:PORT, neo4j+s://HOST:PORT, bolt://HOST:PORT, bolt+s://HOST:PORT";
         return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
-    };
-    let opened = SqliteStore::open(dir.join(path)).await;
-    let store = Arc::new(opened.map_err(|error| OpenError::Port { url: url.to_owned(), error })?);
-    Ok(Graph { store: store.clone(), browse: store.clone(), tokens: store, journal: None })
+    }
+    let store = sqlite(url, dir).await?;
+    Ok(Graph { store: store.clone(), browse: store.clone(), archive: store.clone(), tokens: store, journal: None })
+}
+
+/// Where the embedded store of this setting has its file.
+pub fn graph_file(url: &str, dir: &Path) -> Option<PathBuf> {
+    url.strip_prefix("sqlite:").map(|path| dir.join(path))
+}
+
+/// Copies the embedded store to `file`, while others use it. The copy has everything but the vectors.
+pub async fn backup_graph(url: &str, dir: &Path, file: &Path) -> Result<(), OpenError> {
+    let path = graph_file(url, dir).ok_or_else(|| OpenError::NotEmbedded(url.to_owned()))?;
+    if !path.exists() {
+        return Err(OpenError::Missing(path));
+    }
+    let copied = async { SqliteStore::open(path).await?.backup_to(file).await };
+    copied.await.map_err(|error| OpenError::Port { url: url.to_owned(), error })
+}
+
+/// Puts a backup in the place of the embedded store, which nobody may have open, with `note` among its settings. With `keep`, a
+/// file that is there is kept under its name with `keep` added, and this answers where; without, it is an error.
+pub async fn restore_graph(
+    url: &str,
+    dir: &Path,
+    backup: &Path,
+    keep: Option<String>,
+    note: MetaRow,
+) -> Result<Option<PathBuf>, OpenError> {
+    let path = graph_file(url, dir).ok_or_else(|| OpenError::NotEmbedded(url.to_owned()))?;
+    let restored = SqliteStore::restore(backup, path, keep, note).await;
+    restored.map_err(|error| OpenError::Port { url: url.to_owned(), error })
 }
 
 /// Opens the journal for a graph store that is not in this process: a file in `dir`.
@@ -109,6 +152,11 @@ pub async fn open_journal(dir: &Path) -> Result<Arc<dyn Journal>, OpenError> {
         Ok(store) => Ok(Arc::new(store)),
         Err(error) => Err(OpenError::Port { url: JOURNAL.to_owned(), error }),
     }
+}
+
+async fn sqlite(url: &str, dir: &Path) -> Result<Arc<SqliteStore>, OpenError> {
+    let opened = SqliteStore::open(dir.join(url.trim_start_matches("sqlite:"))).await;
+    opened.map(Arc::new).map_err(|error| OpenError::Port { url: url.to_owned(), error })
 }
 
 fn is_neo4j(url: &str) -> bool {

@@ -105,27 +105,30 @@ pub(super) async fn doctor(ctx: Context, args: DoctorArgs) -> anyhow::Result<()>
 pub(super) async fn reindex(ctx: Context, args: ReindexArgs) -> anyhow::Result<()> {
     let done = match Remote::of(&ctx, args.target)? {
         Some(service) => service.reindex().await?,
-        None => {
-            let opened = wire::open(&ctx.config, wire::Models::Replace).await?;
-            let bar = output::progress(0, "reindex");
-            let done = opened
-                .service
-                .reindex(&wire::operator(), |done, total| {
-                    bar.set_length(total as u64);
-                    bar.set_position(done as u64);
-                })
-                .await?;
-            bar.finish_and_clear();
-            opened.note_models().await?;
-            opened.close().await?;
-            done
-        }
+        None => reindex_folder(&ctx).await?,
     };
     if ctx.json {
         return output::json(&json!({"indexed": done}));
     }
     println!("{done} memories indexed");
     Ok(())
+}
+
+/// Builds the index of the data folder anew, with the models of the settings; how many memories are in it.
+pub(super) async fn reindex_folder(ctx: &Context) -> anyhow::Result<usize> {
+    let opened = wire::open(&ctx.config, wire::Models::Replace).await?;
+    let bar = output::progress(0, "reindex");
+    let done = opened
+        .service
+        .reindex(&wire::operator(), |done, total| {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        })
+        .await?;
+    bar.finish_and_clear();
+    opened.note_models().await?;
+    opened.close().await?;
+    Ok(done)
 }
 
 pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result<()> {

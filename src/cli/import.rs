@@ -1,4 +1,4 @@
-//! import memories: a file, or a folder with a memories.jsonl.
+//! import memories: a file, or a folder with a memories.jsonl. An archive comes in through `moving`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Context, output, wire};
+use super::{Context, moving, output, wire};
 use crate::{error::Error, service::Service, write::Imported};
 
 #[derive(Debug, Subcommand)]
@@ -16,10 +16,15 @@ pub(super) enum ImportCommand {
         /// A JSONL file, or a folder that has a memories.jsonl.
         path: PathBuf,
     },
+    /// Import what `recollect export` wrote, into an empty store; run it again to go on after a stop.
+    Archive(moving::ImportArchiveArgs),
 }
 
 pub(super) async fn import(ctx: Context, command: ImportCommand) -> anyhow::Result<()> {
-    let ImportCommand::Memories { path } = command;
+    let path = match command {
+        ImportCommand::Memories { path } => path,
+        ImportCommand::Archive(args) => return moving::import_archive(ctx, args).await,
+    };
     let path = if path.is_dir() { path.join("memories.jsonl") } else { path };
     let bytes = std::fs::read(&path).with_context(|| format!("read {}", path.display()))?;
     // One bad byte spoils its line, not the file: a line that is not UTF-8 then fails as JSON or is named for its content.

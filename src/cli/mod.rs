@@ -7,6 +7,7 @@ mod eval;
 mod import;
 mod journal;
 mod memory;
+mod moving;
 mod output;
 mod remote;
 mod serve;
@@ -66,6 +67,14 @@ enum Command {
     /// Import from files.
     #[command(subcommand)]
     Import(import::ImportCommand),
+    /// Write everything to a folder of JSON lines, vectors included, from which `import archive` makes the same store again.
+    Export(moving::ExportArgs),
+    /// Carry everything from one store to another, vectors included; run it again to go on after a stop.
+    Migrate(moving::MigrateArgs),
+    /// Copy the embedded graph store to one file, also while the service runs.
+    Backup(moving::BackupArgs),
+    /// Put a backup in the place of the embedded graph store, and build the vector index anew.
+    Restore(moving::RestoreArgs),
     /// Measure recall on a set with known answers; here --data names the folder with memories.jsonl, queries.jsonl and, if
     /// there are edges, edges.jsonl.
     Eval(eval::EvalArgs),
@@ -156,6 +165,10 @@ async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
         Command::Summarize(args) => memory::summarize(ctx, args).await,
         Command::Explain(args) => memory::explain(ctx, args).await,
         Command::Import(command) => import::import(ctx, command).await,
+        Command::Export(args) => moving::export(ctx, args).await,
+        Command::Migrate(args) => moving::migrate(ctx, args).await,
+        Command::Backup(args) => moving::backup(ctx, args).await,
+        Command::Restore(args) => moving::restore(ctx, args).await,
         Command::Eval(args) => eval::eval(ctx, args).await,
         Command::Doctor(args) => admin::doctor(ctx, args).await,
         Command::Reindex(args) => admin::reindex(ctx, args).await,

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Where the graph store keeps which models its vectors come from.
-const MODELS_KEY: &str = "models";
+pub(super) const MODELS_KEY: &str = "models";
 
 /// Time between two writes of the uses of memories.
 const COUNT_USES_EVERY: Duration = Duration::from_secs(5);
@@ -101,7 +101,8 @@ fn create_data(dir: &Path) -> anyhow::Result<()> {
     create.create(dir).with_context(|| format!("create data folder {}", dir.display()))
 }
 
-fn lock(dir: &Path) -> anyhow::Result<File> {
+/// The data folder, for this process alone as long as the file lives.
+pub(super) fn lock(dir: &Path) -> anyhow::Result<File> {
     create_data(dir)?;
     let path = dir.join("lock");
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
@@ -135,7 +136,8 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     let embedders = models::open(&config.models.embedders, &model_options(config)).await?;
     refuse_lost_graph(config)?;
     let graph = backends::open_graph(&config.graph.url, dir, &remote(config)).await.map_err(with_restore)?;
-    let named = names_of(&embedders);
+    refuse_unfinished(&*graph.store, &config.graph.url).await?;
+    let named = models_named(&embedders);
     check_models(&*graph.store, &named, on_other_models).await?;
     let how = match on_other_models {
         Models::MustMatch => OpenIndex::Existing,
@@ -329,7 +331,17 @@ pub(super) fn remote(config: &Config) -> Remote {
     }
 }
 
-fn names_of(embedders: &[Arc<dyn Embedder>]) -> String {
+/// Half of an archive would answer like the whole.
+pub(super) async fn refuse_unfinished(graph: &dyn GraphStore, url: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !jobs::move_was_interrupted(graph).await?,
+        "{url} holds a part of an archive or of another store: an import or migration was cut short; run it again"
+    );
+    Ok(())
+}
+
+/// What the graph store keeps of the models its vectors come from.
+pub(super) fn models_named(embedders: &[Arc<dyn Embedder>]) -> String {
     let names: Vec<String> = embedders
         .iter()
         .map(|embedder| embedder.card())
@@ -340,12 +352,19 @@ fn names_of(embedders: &[Arc<dyn Embedder>]) -> String {
     names.join(", ")
 }
 
-async fn check_models(graph: &dyn GraphStore, named: &str, on_other: Models) -> anyhow::Result<()> {
+/// An error unless data that was embedded with `stored` goes with the models that the settings name.
+pub(super) fn same_models(stored: &str, named: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        stored == named,
+        "this data was embedded with {stored}, the settings name {named}; name the first in models.embedders, or run \
+         `recollect reindex` to embed everything anew"
+    );
+    Ok(())
+}
+
+pub(super) async fn check_models(graph: &dyn GraphStore, named: &str, on_other: Models) -> anyhow::Result<()> {
     match graph.meta(MODELS_KEY).await? {
-        Some(stored) if stored != named && on_other == Models::MustMatch => anyhow::bail!(
-            "this data was embedded with {stored}, the settings name {named}; name the first in models.embedders, or run \
-             `recollect reindex` to embed everything anew"
-        ),
+        Some(stored) if on_other == Models::MustMatch => same_models(&stored, named),
         // Others are noted when the index was built by them.
         Some(_) => Ok(()),
         None => Ok(graph.set_meta(MODELS_KEY, named).await?),

@@ -1,7 +1,9 @@
 //! Background work and the tools of the keeper.
 //!
 //! `backlog` carries writes that waited for the graph store into it; `drain` carries the outbox to the vector index and is
-//! the only writer of it; `doctor` compares both stores; `reindex` builds the index anew; `uses` counts what was recalled. They know ports and domain only. To add a job: a file here, idempotent, with its own settings.
+//! the only writer of it; `doctor` compares both stores; `reindex` builds the index anew; `moving` carries everything to another
+//! store; `uses` counts what was recalled. They know ports and domain
+//! only. To add a job: a file here, idempotent, with its own settings.
 
 use async_trait::async_trait;
 
@@ -13,13 +15,15 @@ use crate::{
 mod backlog;
 mod doctor;
 mod drain;
+mod moving;
 mod reindex;
 mod uses;
 
 pub use backlog::{Backlog, BacklogSettings, Replay};
 pub use doctor::{DoctorReport, doctor};
 pub use drain::{Drain, DrainSettings, Report};
-pub use reindex::{reindex, reindex_was_interrupted};
+pub use moving::{MoveError, Moved, Whole, carry, move_was_interrupted, read_all};
+pub use reindex::{reindex, reindex_is_due, reindex_was_interrupted};
 pub use uses::Uses;
 
 /// Makes the vectors of stored memories again; the write room knows how.

@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{
     domain::{AsOf, IndexOp, Memory, MemoryId, Visibility},
-    ports::{GraphStore, PortError, Rebuild},
+    ports::{GraphStore, MetaRow, PortError, Rebuild},
 };
 
 /// Memories embedded and written together.
 const PAGE: usize = 256;
 /// Key of the mark in the graph store's settings.
-const MARK: &str = "reindex";
+pub(super) const MARK: &str = "reindex";
 
 /// Fills a new index from every memory that recall can look for, and lets it serve; how many that were. `progress` is told
 /// memories done and in all. Writers go on: their rows reach both indexes.
@@ -98,6 +98,11 @@ fn changed_spaces(memories: &[Memory], ops: &[IndexOp]) -> Vec<(MemoryId, Vec<St
         })
         .filter(|(id, spaces)| before.get(id).is_none_or(|before| *before != spaces))
         .collect()
+}
+
+/// The setting after which [`reindex_was_interrupted`]: for whoever puts other data below an index.
+pub fn reindex_is_due() -> MetaRow {
+    MetaRow { key: MARK.to_owned(), value: "running".to_owned() }
 }
 
 /// Whether a reindex switched and did not end: what memories say of their spaces is not to be trusted before another one.

@@ -4,6 +4,7 @@
 //! error; methods that write say their atomicity. To add a port: a file here, an adapter in `backends` or `models`, a
 //! contract suite in `tests/it`.
 
+mod archive;
 mod browse;
 mod clock;
 mod embedder;
@@ -15,6 +16,10 @@ mod reranker;
 mod token_store;
 mod vector_index;
 
+pub use archive::{
+    AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, Row, RowPage, TokenRow,
+    TouchedRow, VectorsRow, VoteRow,
+};
 pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;
 pub use embedder::{Calibration, Embedder, ModelCard};

@@ -10,6 +10,7 @@
 
 mod amend;
 mod cli;
+mod container;
 mod contract;
 mod crash;
 mod damage;
@@ -21,6 +22,7 @@ mod jobs;
 mod limits;
 mod look_back;
 mod models;
+mod moving;
 mod outage;
 mod parity;
 mod recall;

@@ -127,7 +127,7 @@ struct LoadedVote {
     useful: bool,
 }
 
-async fn load(transaction: &mut Transaction, needs: &Needs) -> Result<Found, Neo4jError> {
+pub(super) async fn load(transaction: &mut Transaction, needs: &Needs) -> Result<Found, Neo4jError> {
     let pairs = needs
         .pairs
         .iter()
@@ -218,7 +218,7 @@ impl LoadedEdge {
 }
 
 /// The statements that have rows, in order.
-fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
+pub(super) fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
     let mut queries = Vec::new();
     if !writes.forgotten.is_empty() {
         queries.push(statements::FORGET.batch([
@@ -494,8 +494,8 @@ fn answer_row(answer: &Answer) -> BoltType {
     let properties = map([
         ("key", answer.key.as_str().into()),
         ("change", answer.change.to_string().into()),
-        ("request_hash", answer.idempotency.request_hash.as_str().into()),
-        ("answer", answer.idempotency.answer.to_string().into()),
+        ("request_hash", answer.request_hash.as_str().into()),
+        ("answer", answer.answer.as_str().into()),
     ]);
     map([("properties", properties), ("names", ids(answer.names.iter().copied()))])
 }

@@ -8,6 +8,7 @@
 //! a line in `graph_store` or `browse`.
 
 mod apply;
+mod archive;
 mod ask;
 mod browse;
 mod connection;

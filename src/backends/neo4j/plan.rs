@@ -117,7 +117,7 @@ pub(super) fn among_concepts(kind: EdgeKind) -> bool {
     matches!(kind, EdgeKind::Broader | EdgeKind::Related)
 }
 
-fn vote_key(id: MemoryId, principal: &str) -> String {
+pub(super) fn vote_key(id: MemoryId, principal: &str) -> String {
     joined(&id.to_string(), principal)
 }
 
@@ -291,7 +291,9 @@ pub(super) struct Note {
 pub(super) struct Answer {
     pub(super) key: String,
     pub(super) change: Uuid,
-    pub(super) idempotency: Idempotency,
+    pub(super) request_hash: String,
+    /// JSON.
+    pub(super) answer: String,
     pub(super) names: BTreeSet<Uuid>,
 }
 
@@ -782,7 +784,8 @@ impl Plan {
             return Err(Neo4jError::Conflict("idempotency key"));
         }
         let names = change.answered_ids();
-        self.writes.answers.push(Answer { key, change: change.id.0, idempotency: idempotency.clone(), names });
+        let (request_hash, answer) = (idempotency.request_hash.clone(), idempotency.answer.to_string());
+        self.writes.answers.push(Answer { key, change: change.id.0, request_hash, answer, names });
         Ok(())
     }
 

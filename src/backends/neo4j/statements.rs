@@ -119,3 +119,22 @@ statements! {
     SESSION = "browse/session.cypher",
     TASK = "browse/task.cypher",
 }
+
+// Everything, row by row.
+statements! {
+    ARCHIVE_ANSWERS = "archive/answers.cypher",
+    ARCHIVE_CHANGES = "archive/changes.cypher",
+    ARCHIVE_CONCEPT_EDGES = "archive/concept_edges.cypher",
+    ARCHIVE_CONCEPTS = "archive/concepts.cypher",
+    ARCHIVE_COUNTS = "archive/counts.cypher",
+    ARCHIVE_EDGE_STATES = "archive/edge_states.cypher",
+    ARCHIVE_EDGES = "archive/edges.cypher",
+    ARCHIVE_EVENTS = "archive/events.cypher",
+    ARCHIVE_IDENTITY = "archive/identity.cypher",
+    ARCHIVE_MEMORIES = "archive/memories.cypher",
+    ARCHIVE_MEMORY_STATES = "archive/memory_states.cypher",
+    ARCHIVE_MENTION_STATES = "archive/mention_states.cypher",
+    ARCHIVE_MENTIONS = "archive/mentions.cypher",
+    ARCHIVE_META = "archive/meta.cypher",
+    ARCHIVE_VOTES = "archive/votes.cypher",
+}

@@ -34,10 +34,10 @@ pub(super) fn apply(connection: &mut Connection, changes: &[ChangeSet]) -> Resul
 
 /// Terms of a memory that are not in the full-text index yet. They are written together: each other statement in between
 /// would make the index write out what it has gathered.
-struct Terms {
-    rowid: i64,
-    scope: i64,
-    terms: String,
+pub(super) struct Terms {
+    pub rowid: i64,
+    pub scope: i64,
+    pub terms: String,
 }
 
 fn apply_one(
@@ -233,36 +233,15 @@ fn put_memory(
         Some(before) => before.task_position,
         None => next_position(transaction, NEXT_IN_TASK, scope, memory.task_id.as_deref())?,
     };
-    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
-    let rowid: i64 = transaction.prepare_cached(PUT_MEMORY)?.query_row(
-        named_params! {
-            ":id": memory.id.0.as_bytes(),
-            ":scope": scope,
-            ":external_id": memory.external_id,
-            ":status": memory.status.name(),
-            ":kind": memory.kind.name(),
-            ":type": memory.memory_type.name(),
-            ":language": memory.language.name(),
-            ":tags": serde_json::to_string(&memory.tags).map_err(|_| SqliteError::Unwritable("tags"))?,
-            ":session": memory.session_id,
-            ":session_position": session_position,
-            ":task": memory.task_id,
-            ":task_position": task_position,
-            ":occurred_at": memory.occurred_at.as_microsecond(),
-            ":valid_from": micros(memory.valid_from),
-            ":valid_to": micros(memory.valid_to),
-            ":recorded_at": memory.recorded_at.as_microsecond(),
-            ":retired_at": micros(memory.retired_at),
-            ":expires_at": micros(memory.expires_at),
-            ":revision": integer(memory.revision),
-            ":revised_at": if before.is_some() { at } else { memory.recorded_at }.as_microsecond(),
-            ":content_hash": memory.content_hash,
-            ":access_count": integer(memory.access_count),
-            ":last_accessed": micros(memory.last_accessed),
-            ":body": body_of_memory(memory)?,
-        },
-        |row| row.get(0),
-    )?;
+    let place = Place {
+        scope,
+        session_position,
+        task_position,
+        revised_at: if before.is_some() { at } else { memory.recorded_at },
+        access_count: memory.access_count,
+        last_accessed: memory.last_accessed,
+    };
+    let rowid = write_memory(transaction, memory, &place)?;
     match before {
         Some(before) if before.scope == scope && before.memory.terms == memory.terms => return Ok(()),
         Some(before) => remove_terms(transaction, &before, unwritten)?,
@@ -272,7 +251,60 @@ fn put_memory(
     Ok(())
 }
 
-fn write_terms(transaction: &Transaction<'_>, unwritten: &mut Vec<Terms>) -> Result<(), SqliteError> {
+/// What a row of `memory` has beside the record.
+pub(super) struct Place {
+    pub scope: i64,
+    pub session_position: Option<i64>,
+    pub task_position: Option<i64>,
+    pub revised_at: Timestamp,
+    pub access_count: u64,
+    pub last_accessed: Option<Timestamp>,
+}
+
+/// Writes the row, in place of one with the same id; its rowid.
+pub(super) fn write_memory(
+    transaction: &Transaction<'_>,
+    memory: &Memory,
+    place: &Place,
+) -> Result<i64, SqliteError> {
+    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
+    let rowid = transaction.prepare_cached(PUT_MEMORY)?.query_row(
+        named_params! {
+            ":id": memory.id.0.as_bytes(),
+            ":scope": place.scope,
+            ":external_id": memory.external_id,
+            ":status": memory.status.name(),
+            ":kind": memory.kind.name(),
+            ":type": memory.memory_type.name(),
+            ":language": memory.language.name(),
+            ":tags": tags(memory)?,
+            ":session": memory.session_id,
+            ":session_position": place.session_position,
+            ":task": memory.task_id,
+            ":task_position": place.task_position,
+            ":occurred_at": memory.occurred_at.as_microsecond(),
+            ":valid_from": micros(memory.valid_from),
+            ":valid_to": micros(memory.valid_to),
+            ":recorded_at": memory.recorded_at.as_microsecond(),
+            ":retired_at": micros(memory.retired_at),
+            ":expires_at": micros(memory.expires_at),
+            ":revision": integer(memory.revision),
+            ":revised_at": place.revised_at.as_microsecond(),
+            ":content_hash": memory.content_hash,
+            ":access_count": integer(place.access_count),
+            ":last_accessed": micros(place.last_accessed),
+            ":body": body_of_memory(memory)?,
+        },
+        |row| row.get(0),
+    )?;
+    Ok(rowid)
+}
+
+pub(super) fn tags(memory: &Memory) -> Result<String, SqliteError> {
+    serde_json::to_string(&memory.tags).map_err(|_| SqliteError::Unwritable("tags"))
+}
+
+pub(super) fn write_terms(transaction: &Transaction<'_>, unwritten: &mut Vec<Terms>) -> Result<(), SqliteError> {
     let mut statement =
         transaction.prepare_cached("INSERT INTO memory_terms (rowid, terms, scope) VALUES (?1, ?2, 's' || ?3)")?;
     for Terms { rowid, scope, terms } in unwritten.drain(..) {
@@ -325,7 +357,7 @@ fn remove_terms(transaction: &Transaction<'_>, stored: &Stored, unwritten: &mut 
     Ok(())
 }
 
-fn scope_id(transaction: &Transaction<'_>, scope: &Scope) -> Result<i64, SqliteError> {
+pub(super) fn scope_id(transaction: &Transaction<'_>, scope: &Scope) -> Result<i64, SqliteError> {
     let key = scope.key();
     let found = transaction
         .prepare_cached("SELECT id FROM scope WHERE key = ?1")?
@@ -518,7 +550,7 @@ fn put_concept(transaction: &Transaction<'_>, concept: &Concept) -> Result<(), S
     Ok(())
 }
 
-fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteError> {
+pub(super) fn put_event(transaction: &Transaction<'_>, event: &Event) -> Result<(), SqliteError> {
     transaction
         .prepare_cached(
             "INSERT INTO event (id, scope, session, task, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",

@@ -21,6 +21,8 @@ pub(super) enum SqliteError {
     Newer { found: i64, known: i64 },
     #[error("the file is a database of another program; name another file or restore a backup")]
     Foreign,
+    #[error("a restore of this file was cut short; run `recollect restore FILE` again")]
+    HalfRestored,
     #[error("stored {0} cannot be read")]
     Unreadable(&'static str),
     #[error("{0} cannot be written as JSON")]
@@ -36,7 +38,7 @@ impl SqliteError {
         match self {
             Self::Driver(error) => driver_kind(error),
             Self::Conflict(_) => PortErrorKind::Conflict,
-            Self::Damaged(_) | Self::Unreadable(_) => PortErrorKind::Corrupt,
+            Self::Damaged(_) | Self::HalfRestored | Self::Unreadable(_) => PortErrorKind::Corrupt,
             Self::Newer { .. } | Self::Foreign => PortErrorKind::Mismatch,
             Self::File(..) => PortErrorKind::Unavailable,
             Self::Unwritable(_) | Self::Worker => PortErrorKind::Internal,

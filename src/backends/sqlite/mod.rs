@@ -7,6 +7,8 @@
 //! To add a port method: a function in `read`, `apply` or a file of its own, and a line in the port's file.
 
 mod apply;
+mod archive;
+mod backup;
 mod browse;
 mod error;
 mod frequency;
@@ -19,19 +21,15 @@ mod schema;
 mod token_store;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rusqlite::{
-    Connection,
-    backup::{Backup, StepResult},
-};
+use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::{error::SqliteError, frequency::Frequencies};
-use crate::ports::PortError;
+use crate::ports::{MetaRow, PortError};
 
 const READERS: usize = 4;
 
@@ -64,22 +62,20 @@ impl SqliteStore {
     /// one file that [`Self::open`] opens. An existing file is not replaced.
     pub async fn backup_to(&self, target: impl Into<PathBuf>) -> Result<(), PortError> {
         let target = target.into();
-        self.read("backup", move |source| {
-            if target.exists() {
-                return Err(SqliteError::File("backup target", std::io::ErrorKind::AlreadyExists));
-            }
-            let mut partial = target.clone().into_os_string();
-            partial.push(".partial");
-            let partial = PathBuf::from(partial);
-            let copied = copy(source, &partial).and_then(|()| {
-                fs::rename(&partial, &target).map_err(|error| SqliteError::File("backup target", error.kind()))
-            });
-            if copied.is_err() {
-                let _ = fs::remove_file(&partial);
-            }
-            copied
-        })
-        .await
+        self.read("backup", move |source| backup::backup(source, &target)).await
+    }
+
+    /// Puts a copy of `backup`, checked and brought to this program's format, at `target`, which nobody may have open. With
+    /// `keep`, a file that is there is kept under its name with `keep` added; without, it is an error. `note` is set in the
+    /// copy. A restore that was cut short is told by the next [`Self::open`].
+    pub async fn restore(
+        backup: impl Into<PathBuf>,
+        target: impl Into<PathBuf>,
+        keep: Option<String>,
+        note: MetaRow,
+    ) -> Result<Option<PathBuf>, PortError> {
+        let (backup, target) = (backup.into(), target.into());
+        blocking("restore", move || backup::restore(&backup, &target, keep.as_deref(), &note)).await
     }
 
     /// The file.
@@ -110,20 +106,6 @@ impl SqliteStore {
         let mut lease = self.writer.lease().await;
         blocking(operation, move || work(lease.connection_mut()?)).await
     }
-}
-
-fn copy(source: &Connection, target: &Path) -> Result<(), SqliteError> {
-    let mut copy = Connection::open(target)?;
-    // All pages in one step: a step at a time starts again whenever another connection writes.
-    if Backup::new(source, &mut copy)?.step(-1)? != StepResult::Done {
-        return Err(SqliteError::File("backup copy", std::io::ErrorKind::ResourceBusy));
-    }
-    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
-    schema::check(&copy, "integrity_check")?;
-    copy.close().map_err(|(_, error)| SqliteError::Driver(error))?;
-    fs::File::open(target)
-        .and_then(|file| file.sync_all())
-        .map_err(|error| SqliteError::File("backup copy", error.kind()))
 }
 
 async fn blocking<T: Send + 'static>(

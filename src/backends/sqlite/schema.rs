@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
-use super::error::SqliteError;
+use super::{backup, error::SqliteError};
 
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_start.sql"),
@@ -23,6 +23,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// Opens or creates the file, brings it to this program's format and checks that it is whole.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, SqliteError> {
+    backup::refuse_unfinished(path)?;
     refuse_lost_main_file(path)?;
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
@@ -72,6 +73,13 @@ fn refuse_lost_main_file(path: &Path) -> Result<(), SqliteError> {
         return Err(SqliteError::Damaged("the main file is empty beside a write-ahead log".to_owned()));
     }
     Ok(())
+}
+
+/// An empty file opens as a new store; as a backup it is none.
+pub(super) fn refuse_empty(connection: &Connection) -> Result<(), SqliteError> {
+    identify(connection)?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(damaged)?;
+    if tables == 0 { Err(SqliteError::Damaged("it is empty".to_owned())) } else { Ok(()) }
 }
 
 fn identify(connection: &Connection) -> Result<(), SqliteError> {

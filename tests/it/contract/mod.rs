@@ -18,6 +18,7 @@ macro_rules! suite {
 }
 pub(crate) use suite;
 
+pub mod archive;
 mod browse;
 mod graph_store;
 mod journal;

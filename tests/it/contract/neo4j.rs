@@ -22,7 +22,9 @@ use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::{browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite};
+use super::{
+    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite,
+};
 use crate::support::{
     app::App,
     at,
@@ -69,6 +71,7 @@ async fn empty(url: &str) {
     graph.run(query("MATCH (n:Store) SET n.change_seq = 0, n.outbox_seq = 0, n.state_seq = 0")).await.unwrap();
 }
 
+archive_suite!(crate::contract::neo4j::open);
 browse_suite!(crate::contract::neo4j::open);
 graph_store_suite!(crate::contract::neo4j::open);
 token_store_suite!(crate::contract::neo4j::open);

@@ -10,7 +10,7 @@ use recollect::{
 use tempfile::TempDir;
 
 use super::{
-    browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite,
+    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite,
 };
 use crate::support::{at, change, id, memory};
 
@@ -19,6 +19,7 @@ async fn open() -> Option<(SqliteStore, TempDir)> {
     Some((SqliteStore::open(folder.path().join("store.db")).await.unwrap(), folder))
 }
 
+archive_suite!(crate::contract::sqlite::open);
 browse_suite!(crate::contract::sqlite::open);
 graph_store_suite!(crate::contract::sqlite::open);
 token_store_suite!(crate::contract::sqlite::open);

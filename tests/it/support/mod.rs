@@ -1,8 +1,8 @@
 //! What the tests share: a clock one can set, ids one can count on, and plain records to start from.
 
 pub mod app;
-pub mod bolt;
 pub mod away;
+pub mod bolt;
 pub mod clock;
 pub mod house;
 pub mod proxy;
