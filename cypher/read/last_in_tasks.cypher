@@ -1,8 +1,8 @@
 // The last members of these tasks of one scope, by recording order. The order names the whole key of the index, which then gives the last one first.
-// Parameters: $groups LIST<MAP {name, key}>, the key being scope and name
+// Parameters: $batch MAP {groups LIST<MAP {name, key}>}, the key being scope and name
 // Returns: name STRING, id STRING
 // Index: memory_task_key
-UNWIND $groups AS row
+UNWIND $batch.groups AS row
 CALL (row) {
   MATCH (memory:Memory {task_key: row.key})
   WHERE memory.task_position > 0

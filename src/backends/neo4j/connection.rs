@@ -29,6 +29,27 @@ pub(super) struct Connection {
     writer: Mutex<Option<Graph>>,
 }
 
+async fn read<T: DeserializeOwned>(graph: Graph, timeout: Duration, query: Query) -> Result<Vec<T>, Neo4jError> {
+    let mut tries = Tries::within(timeout);
+    loop {
+        // The server stops working on it when nobody waits any longer.
+        let query = query.clone().extra("tx_timeout", millis(tries.left()));
+        match tries.in_time(read_once(&graph, query)).await {
+            Ok(rows) => return Ok(rows),
+            Err(error) => tries.again(error).await?,
+        }
+    }
+}
+
+async fn read_once<T: DeserializeOwned>(graph: &Graph, query: Query) -> Result<Vec<T>, Neo4jError> {
+    let mut stream = graph.execute_read(query).await?;
+    let mut rows = Vec::new();
+    while let Some(row) = stream.next().await? {
+        rows.push(parse(&row)?);
+    }
+    Ok(rows)
+}
+
 /// What is done within one transaction. It may be done several times, each time from the start.
 pub(super) trait Work: Sync {
     /// What it gives.
@@ -51,26 +72,11 @@ impl Connection {
         Self::new(&self.url, &Neo4jSettings { timeout, ..self.settings.clone() })
     }
 
-    /// The rows that a reading statement gives.
-    pub(super) async fn read<T: DeserializeOwned + Send>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
-        let mut tries = Tries::within(self.settings.timeout);
-        loop {
-            // The server stops working on it when nobody waits any longer.
-            let query = query.clone().extra("tx_timeout", millis(tries.left()));
-            match tries.in_time(self.read_once(query)).await {
-                Ok(rows) => return Ok(rows),
-                Err(error) => tries.again(self.explain(error)).await?,
-            }
-        }
-    }
-
-    async fn read_once<T: DeserializeOwned>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
-        let mut stream = self.readers.execute_read(query).await?;
-        let mut rows = Vec::new();
-        while let Some(row) = stream.next().await? {
-            rows.push(parse(&row)?);
-        }
-        Ok(rows)
+    /// The rows that a reading statement gives. A caller that goes away does not stop it: cut off while the server makes its
+    /// plan, the same statement would be late the next time too.
+    pub(super) async fn read<T: DeserializeOwned + Send + 'static>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
+        let reading = tokio::spawn(read(self.readers.clone(), self.settings.timeout, query));
+        reading.await.unwrap_or(Err(Neo4jError::Worker)).map_err(|error| self.explain(error))
     }
 
     /// Does `work` in one transaction, again from its start if that may help, and commits it. Nothing of it is written

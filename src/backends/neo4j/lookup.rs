@@ -31,10 +31,8 @@ pub(super) async fn by_external_ids(
     external_ids: &[String],
     visibility: &Visibility,
 ) -> Result<BTreeMap<String, MemoryId>, Neo4jError> {
-    let query = statements::BY_EXTERNAL_IDS
-        .query()
-        .param("names", texts(external_ids.iter().cloned()))
-        .param("keys", keys(visibility));
+    let names = texts(external_ids.iter().cloned());
+    let query = statements::BY_EXTERNAL_IDS.batch([("names", names), ("keys", keys(visibility))]);
     by_name(connection.read(query).await?)
 }
 
@@ -45,7 +43,7 @@ pub(super) async fn by_content_hashes(
 ) -> Result<BTreeMap<String, MemoryId>, Neo4jError> {
     let scope = scope.key();
     let rows = hashes.iter().map(|hash| map([("hash", hash.as_str().into()), ("key", joined(&scope, hash).into())]));
-    by_name(connection.read(statements::BY_CONTENT_HASHES.query().param("active", list(rows))).await?)
+    by_name(connection.read(statements::BY_CONTENT_HASHES.batch([("active", list(rows))])).await?)
 }
 
 pub(super) async fn last_members(
@@ -61,7 +59,7 @@ pub(super) async fn last_members(
     };
     let scope = scope.key();
     let groups = names.iter().map(|name| map([("name", name.as_str().into()), ("key", joined(&scope, name).into())]));
-    by_name(connection.read(statement.query().param("groups", list(groups))).await?)
+    by_name(connection.read(statement.batch([("groups", list(groups))])).await?)
 }
 
 pub(super) async fn recorded(

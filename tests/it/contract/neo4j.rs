@@ -14,7 +14,7 @@ use std::{
 use neo4rs::{Graph, query};
 use recollect::{
     backends::neo4j::{Neo4jSettings, Neo4jStore},
-    domain::{Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    domain::{ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
     jobs::{Drain, DrainSettings},
     ports::{Applied, Browse, GraphStore, PortError, PortErrorKind},
 };
@@ -28,6 +28,7 @@ use crate::support::{
     at,
     bolt::{self, Bolt, Reply},
     change, id, memory,
+    proxy::{Mode, Proxy},
 };
 
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -69,6 +70,12 @@ token_store_suite!(crate::contract::neo4j::open);
 
 fn all() -> Visibility {
     Visibility::system("the tests of the server look at everything")
+}
+
+/// A change that stores a memory of its own.
+fn plain(n: u64) -> ChangeSet {
+    let memory = Box::new(memory(n, &Scope::Global, &format!("plain {n}")));
+    change(n, vec![Op::PutMemory { expected_revision: 0, memory, vectors: Vec::new() }])
 }
 
 fn reason(error: &PortError) -> String {
@@ -186,7 +193,9 @@ async fn two_stores_on_one_server_lose_nothing_and_double_nothing() {
 #[tokio::test]
 async fn two_that_store_the_same_make_one_memory() {
     let Some((one, _turn)) = open().await else { return };
-    let two = Neo4jStore::open(&server().unwrap(), &settings()).await.unwrap();
+    // The scheme of clusters serves for one server too.
+    let url = server().unwrap().replacen("bolt://", "neo4j://", 1);
+    let two = Neo4jStore::open(&url, &settings()).await.unwrap();
     let same = |n: u64| {
         let mut memory = memory(n, &Scope::Global, "the same");
         memory.content_hash = "same".to_owned();
@@ -210,22 +219,46 @@ async fn two_that_store_the_same_make_one_memory() {
 #[tokio::test]
 async fn writer_that_goes_away_holds_nobody_up() {
     let Some((store, _turn)) = open().await else { return };
-    let hasty = Neo4jSettings { timeout: Duration::from_millis(500), ..settings() };
+    let hasty = Neo4jSettings { timeout: Duration::from_secs(3), ..settings() };
     let other = Neo4jStore::open(&server().unwrap(), &hasty).await.unwrap();
     let graph = Graph::new(server().unwrap(), "neo4j", "").unwrap();
     let mut holder = graph.start_txn().await.unwrap();
     holder.run(query("MATCH (n:Store {id: 'store'}) SET n.turn = 'held'")).await.unwrap();
-    let put = |n: u64| {
-        let memory = Box::new(memory(n, &Scope::Global, &format!("plain {n}")));
-        change(n, vec![Op::PutMemory { expected_revision: 0, memory, vectors: Vec::new() }])
-    };
-    let error = other.apply(&[put(1)]).await.unwrap_err();
+    let error = other.apply(&[plain(1)]).await.unwrap_err();
     assert_eq!(error.kind, PortErrorKind::Timeout, "{}", reason(&error));
     holder.rollback().await.unwrap();
     // What waited was closed with its connection: it neither writes later nor keeps the turn.
-    store.apply(&[put(2)]).await.unwrap();
-    other.apply(&[put(3)]).await.unwrap();
-    assert_eq!(store.total_memories(&all()).await.unwrap(), 2);
+    store.apply(&[plain(2)]).await.unwrap();
+    assert_eq!(store.total_memories(&all()).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn commit_whose_answer_is_lost_is_not_done_twice() {
+    let Some((store, _turn)) = open().await else { return };
+    let way = bolt::losing_a_commit(&server().unwrap()).unwrap();
+    let far = Neo4jStore::open(&way, &settings()).await.unwrap();
+    assert_eq!(far.apply(&[plain(1)]).await.unwrap(), [Applied::Before], "the first try had written it");
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap(), [Applied::Now]);
+    assert_eq!((store.total_memories(&all()).await.unwrap(), store.last_change().await.unwrap()), (2, 2));
+}
+
+#[tokio::test]
+async fn call_ends_with_its_deadline_and_the_next_one_works() {
+    let Some((_store, _turn)) = open().await else { return };
+    let address = server().unwrap().split("://").last().unwrap().parse().unwrap();
+    let way = Proxy::before(address).await;
+    let hasty = Neo4jSettings { timeout: Duration::from_secs(5), ..settings() };
+    let far = Neo4jStore::open(&format!("bolt://{}", way.address), &hasty).await.unwrap();
+    far.apply(&[plain(1)]).await.unwrap();
+    way.set(Mode::Hang);
+    assert_eq!(far.total_memories(&all()).await.unwrap_err().kind, PortErrorKind::Timeout);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap_err().kind, PortErrorKind::Timeout);
+    way.set(Mode::Down);
+    assert_eq!(far.ping().await.unwrap_err().kind, PortErrorKind::Unavailable);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap_err().kind, PortErrorKind::Unavailable);
+    way.set(Mode::Pass);
+    assert_eq!(far.apply(&[plain(2)]).await.unwrap(), [Applied::Now]);
+    assert_eq!(far.total_memories(&all()).await.unwrap(), 2);
 }
 
 #[tokio::test]
@@ -260,7 +293,7 @@ async fn service_runs_on_a_server() {
     assert!(ids.contains(&json!(cause)), "{reached}");
 
     let voted = ann.ok("memory_feedback", json!({"id": cause, "useful": false})).await;
-    assert!(voted["after"].as_f64() < voted["before"].as_f64(), "{voted}");
+    assert!(voted["confidence_after"].as_f64() < voted["confidence_before"].as_f64(), "{voted}");
     let text = json!({"id": cause, "content": "The lease in Lyon ended in May", "expected_revision": 1});
     ann.ok("memory_update", text).await;
     assert_eq!(
@@ -268,7 +301,8 @@ async fn service_runs_on_a_server() {
         json!(cause)
     );
     ann.ok("memory_forget", json!({"ids": [cause], "strategy": "delete", "reason": "told in error"})).await;
-    assert!(ann.failed("memory_get", json!({"id": cause})).await.starts_with("NOT_FOUND"));
+    let again = json!({"id": cause, "content": "The lease went on"});
+    assert!(ann.failed("memory_update", again).await.starts_with("NOT_FOUND: id"));
     assert_eq!(app.counts().await.memories, 2);
     draining.abort();
 }

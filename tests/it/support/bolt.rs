@@ -1,15 +1,20 @@
 //! Just enough Bolt to ask a server for the plan of a statement, which the driver throws away, and to be a server that says
-//! what a real one would have to be set up for.
+//! what a real one would have to be set up for, or stand in its way.
 
 use std::{
     io::{self, Read, Write},
-    net::{TcpListener, TcpStream},
+    net::{Shutdown, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
 const SUCCESS: u8 = 0x70;
 const RECORD: u8 = 0x71;
 const FAILURE: u8 = 0x7F;
+const COMMIT: &[u8] = &[0, 2, 0xB0, 0x12, 0, 0];
 
 /// A message of a server.
 pub struct Reply(Vec<u8>);
@@ -61,8 +66,7 @@ pub struct Bolt(TcpStream);
 impl Bolt {
     /// Connects to `bolt://HOST:PORT`.
     pub fn connect(url: &str) -> io::Result<Self> {
-        let address = url.split("://").last().unwrap_or_default();
-        let mut stream = TcpStream::connect(address)?;
+        let mut stream = TcpStream::connect(host(url))?;
         // Version 4.4 and nothing else.
         stream.write_all(&[&[0x60, 0x60, 0xB0, 0x17, 0, 0, 4, 4][..], &[0; 12][..]].concat())?;
         stream.read_exact(&mut [0; 4])?;
@@ -109,6 +113,52 @@ impl Bolt {
         let shown = String::from_utf8_lossy(&message).into_owned();
         if message.get(1) == Some(&SUCCESS) { Ok(shown) } else { Err(io::Error::other(shown)) }
     }
+}
+
+/// A way to `server` on which the answer to the first commit is lost, with its connection; the address of its beginning.
+pub fn losing_a_commit(server: &str) -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("bolt://{}", listener.local_addr()?);
+    let server = host(server).to_owned();
+    let lost = Arc::new(AtomicBool::new(false));
+    thread::spawn(move || -> io::Result<()> {
+        for client in listener.incoming() {
+            let (client, server) = (client?, TcpStream::connect(&server)?);
+            let (mut asked, mut passed_on) = (client.try_clone()?, server.try_clone()?);
+            let (mut answered, mut told) = (server, client);
+            let (lost, losing) = (lost.clone(), Arc::new(AtomicBool::new(false)));
+            let loses = losing.clone();
+            thread::spawn(move || -> io::Result<()> {
+                let mut bytes = vec![0; 64 << 10];
+                loop {
+                    let length = asked.read(&mut bytes)?;
+                    if bytes[..length].ends_with(COMMIT) && !lost.swap(true, Ordering::SeqCst) {
+                        loses.store(true, Ordering::SeqCst);
+                    }
+                    passed_on.write_all(&bytes[..length])?;
+                    if length == 0 {
+                        return passed_on.shutdown(Shutdown::Both);
+                    }
+                }
+            });
+            thread::spawn(move || -> io::Result<()> {
+                let mut bytes = vec![0; 64 << 10];
+                loop {
+                    let length = answered.read(&mut bytes)?;
+                    if length == 0 || losing.load(Ordering::SeqCst) {
+                        return told.shutdown(Shutdown::Both);
+                    }
+                    told.write_all(&bytes[..length])?;
+                }
+            });
+        }
+        Ok(())
+    });
+    Ok(url)
+}
+
+fn host(url: &str) -> &str {
+    url.split("://").last().unwrap_or_default()
 }
 
 fn text(text: &str) -> Vec<u8> {
