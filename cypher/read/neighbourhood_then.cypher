@@ -703,11 +703,12 @@ WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + 
 WITH nodes, first, ends, named, [n IN named | n.concept] AS met
 // What lies between the memories.
 WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
-CALL (nodes, met) {
+WITH nodes, truncated, ends, named, nodes + met AS told
+CALL (nodes, told) {
   UNWIND range(0, size(nodes) - 1) AS place
-  WITH place, nodes[place] AS a, nodes, met
+  WITH place, nodes[place] AS a, told
   CALL (a, place) {
-    MATCH (a)-[edge:SAME_SESSION|SAME_TASK|SUPERSEDES|CAUSES|SUPPLEMENTS|DERIVED_FROM|CONTRADICTS|ABOUT|MENTIONS]->(end)
+    MATCH (a)-[edge]->(end)
     WHERE type(edge) IN $ask.all AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
       AND coalesce(edge.since, edge.recorded_at) <= $known
     RETURN end, [place, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at] AS edge
@@ -727,7 +728,7 @@ CALL (nodes, met) {
     RETURN end, [place, state.kind, state.weight, state.reason, state.visibility, state.recorded_at] AS edge
   }
   WITH end, edge
-  WHERE end IN nodes OR end IN met
+  WHERE end IN told
   WITH end, collect(edge) AS edges
   RETURN collect([end.id, edges]) AS edges, collect(CASE WHEN size(edges) > 1 THEN end END) AS shared
 }

@@ -116,3 +116,23 @@ impl Walk {
         Ok(Neighbourhood { nodes, edges, concepts, total_memories: size(self.total), truncated: self.truncated })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cypher has no loop that could carry what was reached, so the hops are written out.
+    #[test]
+    fn further_hops_are_alike() {
+        for statement in [&NEIGHBOURHOOD, &NEIGHBOURHOOD_THEN] {
+            let query = statement.query();
+            let text = query.query();
+            let hop = |n: u32| {
+                let from = text.split_once(&format!("// Hop {n}.\n")).expect("a hop").1;
+                let hop = from.split("\n// ").next().expect("its text");
+                hop.replace(&format!("$ask.depth >= {n}"), "$ask.depth").replace(&format!("hop: {n}"), "hop")
+            };
+            assert!(hop(2).contains("MATCH") && hop(2) == hop(3) && hop(3) == hop(4));
+        }
+    }
+}
