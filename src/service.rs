@@ -3,7 +3,10 @@
 //! To add a use case: a function in its room, a method here, an entry in each face. The method opens the span and counts
 //! the time; both are named after the use case.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -464,7 +467,7 @@ impl Service {
 
     /// Whether each part answers now.
     pub async fn ready(&self) -> Vec<Readiness> {
-        let (graph, vectors) = tokio::join!(self.parts.graph.ping(), self.parts.index.count());
+        let (graph, vectors) = tokio::join!(soon(self.parts.graph.ping()), soon(self.parts.index.count()));
         let rebuilding = vectors.as_ref().is_err_and(|error| error.kind == PortErrorKind::Corrupt);
         vec![
             Readiness { part: "graph", ready: graph.is_ok(), rebuilding: false },
@@ -528,6 +531,13 @@ impl Replay for Service {
             source.unwrap_or_else(|| PortError::new(PortErrorKind::Internal, "write path", "replay", code.name()))
         })
     }
+}
+
+/// The answer of a part, if it comes soon: whoever asks whether it answers does not wait for one that is silent.
+async fn soon<T>(answer: impl Future<Output = Result<T, PortError>>) -> Result<T, PortError> {
+    const WITHIN: Duration = Duration::from_secs(3);
+    let silent = |_| PortError::new(PortErrorKind::Timeout, "service", "ready", "no answer");
+    tokio::time::timeout(WITHIN, answer).await.map_err(silent)?
 }
 
 fn refused(error: auth::TokenError) -> Error {

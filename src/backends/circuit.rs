@@ -11,7 +11,7 @@ use std::{
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::future::BoxFuture;
-use tokio::time::Instant;
+use tokio::{runtime::Handle, time::Instant};
 
 use crate::{
     ports::{PortError, PortErrorKind},
@@ -106,6 +106,8 @@ impl Circuit {
     }
 
     fn failed(self: &Arc<Self>) {
+        // Calls are also dropped when everything ends; then there is nobody to look, and nobody to look for.
+        let Ok(runtime) = Handle::try_current() else { return };
         let first = {
             let mut state = self.state();
             let State::Closed { failures, back } = &mut *state else { return };
@@ -122,7 +124,7 @@ impl Circuit {
         };
         telemetry::show_circuit(self.part, true);
         tracing::warn!(part = self.part, "{} does not answer: calls fail at once until it does", self.part);
-        tokio::spawn(Self::watch_for_return(Arc::downgrade(self), self.settings.clone(), first));
+        runtime.spawn(Self::watch_for_return(Arc::downgrade(self), self.settings.clone(), first));
     }
 
     /// Ends when the store is back, or when nobody uses it any longer.

@@ -1,8 +1,8 @@
 //! Adapters for the ports that keep data or tell the time.
 //!
 //! Each adapter is a room of its own, knows ports and domain and nothing else, and passes the contract suite of its port
-//! in `tests/it/contract`. Adapters of servers stand behind a `circuit`, which `guarded` puts around their ports. `open` alone turns settings into an adapter. To add one: a room here, an arm in `open`, a line
-//! in that suite.
+//! in `tests/it/contract`. Adapters of servers stand behind a `circuit`, which `guarded` puts around their ports. `open`
+//! alone turns settings into an adapter. To add one: a room here, an arm in `open`, a line in that suite.
 
 mod circuit;
 pub mod clock;

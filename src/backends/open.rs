@@ -118,7 +118,9 @@ pub async fn open_index(
             patiently("vectors.url", url, remote.wait, || QdrantIndex::open(url, spaces, &remote.qdrant)).await;
         let (index, damaged) = match opened {
             Ok(index) => (index, None),
-            Err(OpenError::Port { error, .. }) if error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace => {
+            Err(OpenError::Port { error, .. })
+                if error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace =>
+            {
                 let why = format!("{error}{}", reason(&error));
                 (QdrantIndex::open_withdrawn(url, spaces, &remote.qdrant).await.map_err(failed)?, Some(why))
             }
@@ -138,7 +140,10 @@ pub async fn open_index(
             if error.kind == PortErrorKind::Corrupt
                 || error.kind == PortErrorKind::Mismatch && how == OpenIndex::Replace =>
         {
-            (EdgeIndex::open_withdrawn(&path, spaces).await.map_err(failed)?, Some(format!("{error}{}", reason(&error))))
+            (
+                EdgeIndex::open_withdrawn(&path, spaces).await.map_err(failed)?,
+                Some(format!("{error}{}", reason(&error))),
+            )
         }
         Err(error) => return Err(failed(error)),
     };

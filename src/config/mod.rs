@@ -20,6 +20,9 @@ pub use secret::Secret;
 /// The defaults, as a documented file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
 
+/// Keys that are a [`Secret`].
+const SECRETS: [&str; 1] = ["vectors.qdrant.api_key"];
+
 /// A setting that cannot be used. The message names the key.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -181,7 +184,17 @@ impl Config {
         }
         let environment =
             Env::prefixed("RECOLLECT_").filter(|key| key.as_str().contains("__")).split("__").lowercase(true);
-        let mut config: Self = figment.merge(environment).extract().map_err(|error| {
+        figment = figment.merge(environment);
+        for key in SECRETS {
+            // As it stands: another value of the environment is a number if it looks like one.
+            let name = format!("RECOLLECT_{}", key.to_uppercase().replace('.', "__"));
+            if let Some(secret) = std::env::var_os(&name) {
+                let secret =
+                    secret.into_string().map_err(|_| ConfigError::Key(format!("{key}: {name} is not UTF-8")))?;
+                figment = figment.merge((key, secret));
+            }
+        }
+        let mut config: Self = figment.extract().map_err(|error| {
             let key = error.path.join(".");
             ConfigError::Key(if key.is_empty() { error.to_string() } else { format!("{key}: {}", error.kind) })
         })?;

@@ -577,7 +577,7 @@ pub(super) struct Understood {
 /// A part that did not answer.
 #[derive(SimpleObject, Deserialize)]
 pub(super) struct Degraded {
-    /// semantic, keyword, recent, graph or constraints.
+    /// vectors, models, keyword, concepts, recent, graph or constraints.
     part: String,
     /// Why it is missing.
     reason: String,

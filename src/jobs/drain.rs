@@ -42,6 +42,8 @@ pub struct DrainSettings {
     pub retry_first: Duration,
     /// Longest such wait.
     pub retry_longest: Duration,
+    /// How long a stop waits for the index to take what is there.
+    pub close_within: Duration,
     /// Spreads the retries of several processes; any number of the process's own.
     pub jitter_seed: u64,
 }
@@ -55,7 +57,8 @@ impl Default for DrainSettings {
             poll_every: Duration::from_secs(1),
             optimize_rows: 5000,
             retry_first: Duration::from_millis(100),
-            retry_longest: Duration::from_secs(30),
+            retry_longest: Duration::from_secs(5),
+            close_within: Duration::from_secs(10),
             jitter_seed: 0,
         }
     }
@@ -170,8 +173,12 @@ impl Drain {
                 () = inner.wake.notified(), if next.may_be_woken => {}
             }
         }
-        if let Err(error) = self.close().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "outbox rows are left for the next start");
+        match tokio::time::timeout(inner.settings.close_within, self.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "outbox rows are left for the next start");
+            }
+            Err(_) => tracing::warn!("the vector index does not answer; outbox rows are left for the next start"),
         }
     }
 
@@ -226,9 +233,9 @@ impl Exclusive {
     /// The memories that rows were about since this was last asked.
     pub async fn touched(&mut self) -> Result<HashSet<MemoryId>, PortError> {
         self.held(|_, cursor| {
-            Box::pin(async move {
-                Ok(cursor.beside.as_mut().map(|it| std::mem::take(&mut it.touched)).unwrap_or_default())
-            })
+            Box::pin(
+                async move { Ok(cursor.beside.as_mut().map(|it| std::mem::take(&mut it.touched)).unwrap_or_default()) },
+            )
         })
         .await
     }
@@ -411,7 +418,8 @@ impl Inner {
             if cursor.unflushed == 0 {
                 return Ok(cursor.durable);
             }
-            if cursor.beside.is_some() && self.index.count().await.is_err_and(|error| error.kind == PortErrorKind::Corrupt)
+            if cursor.beside.is_some()
+                && self.index.count().await.is_err_and(|error| error.kind == PortErrorKind::Corrupt)
             {
                 // What the rows ask for is in the index beside alone, which is nothing before it is whole.
                 return Ok(cursor.durable);

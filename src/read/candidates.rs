@@ -87,7 +87,8 @@ pub(super) async fn candidates<'a>(
 ) -> Candidates<'a> {
     let limit = ctx.settings.candidates;
     let terms = text::query_terms(query);
-    let semantic = async {
+    // On the heap: a future in a future in a future is more than the stack of a thread holds where nothing is optimised.
+    let semantic = Box::pin(async {
         if !arms.semantic {
             return Ok((Vec::new(), Vec::new()));
         }
@@ -108,7 +109,7 @@ pub(super) async fn candidates<'a>(
             query.ask = ask;
         }
         Ok((queries, hits))
-    };
+    });
     let keyword = async {
         if !arms.keyword {
             return Ok(Vec::new());
@@ -332,7 +333,7 @@ pub(super) fn deadline(ctx: &ReadContext) -> Instant {
 /// Gives `answer` until the deadline of the whole: a store that has gone silent by then keeps nobody waiting.
 pub(super) async fn in_time<T>(ctx: &ReadContext, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let late = |_| Error::new(ErrorCode::Timeout, "a store did not answer in time").advise("try again in a moment");
-    tokio::time::timeout(ctx.settings.deadline(), answer).await.map_err(late)?
+    tokio::time::timeout(ctx.settings.deadline(), Box::pin(answer)).await.map_err(late)?
 }
 
 /// The error of a question that no arm could answer.

@@ -12,6 +12,7 @@ mod crash;
 mod damage;
 mod faces;
 mod graphql;
+mod index_outage;
 mod instances;
 mod jobs;
 mod limits;

@@ -7,7 +7,7 @@ use std::{
     process::Stdio,
 };
 
-use recollect::telemetry::metric_names;
+use recollect::telemetry::{CIRCUIT_OPEN, metric_names};
 use serde_json::{Map, Value, json};
 
 use crate::support::process::{Home, Served};
@@ -37,7 +37,8 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
     let graphql = reqwest::Client::new().post(format!("{}/graphql", served.url)).bearer_auth(&served.token);
     graphql.json(&json!({"query": "{ nothing }"})).send().await.expect("an answer");
     let page = served.page("/metrics").await;
-    let table: BTreeSet<String> = metric_names().map(str::to_owned).collect();
+    // Of stores that are servers, which this service has none of; `index_outage` moves it.
+    let table: BTreeSet<String> = metric_names().filter(|name| *name != CIRCUIT_OPEN).map(str::to_owned).collect();
     assert_eq!(sampled(&page), table, "{page}");
     for name in &table {
         assert!(page.contains(&format!("# HELP {name} ")), "{name} is not described");

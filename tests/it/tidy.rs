@@ -23,7 +23,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("input", &["domain", "error"]),
     ("telemetry", &[]),
     ("config", &["mcp", "models", "read", "telemetry", "write"]),
-    ("backends", &["domain", "ports"]),
+    ("backends", &["domain", "ports", "telemetry"]),
     ("models", &["domain", "ports", "text"]),
     ("jobs", &["domain", "ports", "telemetry"]),
     ("write", &["domain", "error", "input", "jobs", "ports", "telemetry", "text"]),

@@ -27,7 +27,8 @@ impl Client {
         let pool = |within: Duration| {
             let mut config = Qdrant::from_url(url).skip_compatibility_check();
             config.set_timeout(within / 2);
-            config.set_connect_timeout(within / 2);
+            // Hands are shaken over several round trips.
+            config.set_connect_timeout(within);
             config.api_key(settings.api_key.clone()).build()
         };
         Ok(Self {

@@ -98,11 +98,20 @@ pub(super) async fn create_beside(
 /// Lets the alias lead to `collection`, at once, and removes the one it led to.
 pub(super) async fn switch(client: &Client, prefix: &str, collection: &str) -> Result<(), Fault> {
     let before = serving(client, prefix).await?.filter(|before| before != collection);
-    point_to(client, prefix, collection).await?;
-    match before {
-        Some(before) => delete(client, &before).await,
-        None => Ok(()),
+    match point_to(client, prefix, collection).await {
+        Ok(()) => {}
+        // The collections of other rebuilds are removed when one begins.
+        Err(fault) if fault.is_not_found() => return Err(Fault::GivenUp),
+        // The answer may be lost, and the alias moved all the same.
+        Err(fault) if serving(client, prefix).await?.as_deref() != Some(collection) => return Err(fault),
+        Err(_) => {}
     }
+    if let Some(before) = before
+        && let Err(error) = delete(client, &before).await
+    {
+        tracing::warn!(%error, "collection {before} is no longer used; the next reindex removes it");
+    }
+    Ok(())
 }
 
 /// Removes the alias and all that is ours.

@@ -28,6 +28,8 @@ pub(super) enum Fault {
     NameTaken(String),
     #[error("the index is being built anew")]
     Withdrawn,
+    #[error("another rebuild has begun since")]
+    GivenUp,
     #[error("{}: {message}", .code.description())]
     Server { code: Code, message: String },
     #[error("no answer within {0:?}")]
@@ -87,6 +89,7 @@ impl Fault {
             | Self::NameTaken(_)
             | Self::Space(_) => PortErrorKind::Mismatch,
             Self::Withdrawn => PortErrorKind::Corrupt,
+            Self::GivenUp => PortErrorKind::Conflict,
             Self::Late(_) | Self::NotApplied => PortErrorKind::Timeout,
             Self::Client(_) | Self::Payload(_) => PortErrorKind::Internal,
             Self::Server { code, .. } => match code {

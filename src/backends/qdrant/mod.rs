@@ -43,6 +43,9 @@ const SEARCH_EF: u64 = 256;
 const MAX_TIES: usize = 4096;
 /// A search for more than this asks first how many there are: the server makes room for as many as it is asked for.
 const MANY: usize = 10_000;
+/// Beyond so many points their number is the server's estimate, which counts a point twice while it moves: for the exact one
+/// the server gathers the ids of all.
+const COUNTED: usize = 50_000;
 /// Ids of one page.
 const PAGE: usize = 1000;
 /// Candidates that are found by their quantised vectors, for each that is wanted; their own vectors then decide.
@@ -157,12 +160,7 @@ impl Inner {
     ) -> Result<Self, Fault> {
         let client = Client::new(url, settings)?;
         collection::greet(&client, settings).await?;
-        Ok(Self {
-            client,
-            spaces: spaces.to_vec(),
-            settings: settings.clone(),
-            withdrawn: AtomicBool::new(withdrawn),
-        })
+        Ok(Self { client, spaces: spaces.to_vec(), settings: settings.clone(), withdrawn: AtomicBool::new(withdrawn) })
     }
 
     /// The name by which the index is called, if it is whole.
@@ -337,13 +335,16 @@ impl Inner {
     }
 
     async fn count(&self) -> Result<usize, Fault> {
-        let request = CountPoints {
-            collection_name: self.serving()?,
-            exact: Some(true),
-            ..CountPoints::default()
+        let counted = async |exact| {
+            let request =
+                CountPoints { collection_name: self.serving()?, exact: Some(exact), ..CountPoints::default() };
+            let counted = self.client.read(|it| it.count(request)).await?.result.unwrap_or_default();
+            Ok(usize::try_from(counted.count).unwrap_or(usize::MAX))
         };
-        let counted = self.client.read(|it| it.count(request)).await?.result.unwrap_or_default();
-        Ok(usize::try_from(counted.count).unwrap_or(usize::MAX))
+        match counted(false).await? {
+            many if many > COUNTED => Ok(many),
+            _ => counted(true).await,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) use suite;
 mod browse;
 mod graph_store;
 mod journal;
+mod qdrant;
 mod sqlite;
 mod token_store;
 mod vector_index;

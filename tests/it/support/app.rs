@@ -66,6 +66,11 @@ impl App {
 
     /// Starts with more settings, on ports that `change` may wrap.
     pub async fn start_as(settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
+        Self::start_on("memory:", &Remote::default(), settings, change).await
+    }
+
+    /// Starts on another vector index.
+    pub async fn start_on(vectors: &str, remote: &Remote, settings: &str, change: impl FnOnce(&mut Parts)) -> Self {
         let dir = tempfile::tempdir().expect("temporary folder");
         let file = dir.path().join("config.toml");
         std::fs::write(&file, format!("{CONFIG}{settings}")).expect("config written");
@@ -74,8 +79,8 @@ impl App {
             ModelOptions { dir: dir.path().to_owned(), runtime: "".into(), batch: 16, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
         let graph = backends::open_graph("sqlite:graph.db", dir.path()).await.expect("a graph store");
-        let (spaces, remote) = (spaces(&embedders), Remote::default());
-        let index = backends::open_index("memory:", dir.path(), &spaces, OpenIndex::Existing, &remote).await;
+        let spaces = spaces(&embedders);
+        let index = backends::open_index(vectors, dir.path(), &spaces, OpenIndex::Existing, remote).await;
         let index = index.expect("an index").index;
         let drain = Arc::new(jobs::Drain::new(graph.store.clone(), index.clone(), jobs::DrainSettings::default()));
         let mut parts = Parts {

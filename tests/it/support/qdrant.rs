@@ -7,6 +7,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
     sync::{Arc, Mutex},
 };
 
@@ -52,7 +54,11 @@ use qdrant_edge::{
 use recollect::backends::qdrant::{QdrantIndex, QdrantSettings};
 use serde_json::{Map, Value as Json, json};
 use tokio::task::JoinHandle;
-use tonic::{Request, Response, Status, service::Interceptor, transport::Server};
+use tonic::{
+    Request, Response, Status,
+    service::Interceptor,
+    transport::{Identity, Server, ServerTlsConfig},
+};
 use uuid::Uuid;
 
 /// A server that lives as long as this, on a free port.
@@ -67,11 +73,41 @@ pub struct QdrantServer {
 pub struct Nature {
     pub version: &'static str,
     pub api_key: Option<&'static str>,
+    pub tls: Option<Certificate>,
 }
 
 impl Default for Nature {
     fn default() -> Self {
-        Self { version: "1.15.4", api_key: None }
+        Self { version: "1.15.4", api_key: None, tls: None }
+    }
+}
+
+/// A certificate for `localhost` and the authority that gave it, which nobody else knows.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    pub authority: PathBuf,
+    identity: (Vec<u8>, Vec<u8>),
+}
+
+impl Certificate {
+    /// Made by `openssl` in `dir`; where there is none the test is skipped, and under CI it fails.
+    pub fn new(dir: &Path) -> Option<Self> {
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout";
+        std::fs::write(dir.join("names"), "subjectAltName=DNS:localhost\n").expect("written");
+        for command in [
+            format!("req -x509 {key} ca.key -out ca.pem -days 2 -subj /CN=authority"),
+            format!("req {key} key.pem -out request.pem -subj /CN=localhost"),
+            "x509 -req -in request.pem -CA ca.pem -CAkey ca.key -out cert.pem -days 2 -extfile names".to_owned(),
+        ] {
+            let Ok(made) = Command::new("openssl").args(command.split(' ')).current_dir(dir).output() else {
+                assert!(std::env::var_os("CI").is_none(), "under CI openssl must be there");
+                println!("skipped: no openssl");
+                return None;
+            };
+            assert!(made.status.success(), "{command}: {made:?}");
+        }
+        let read = |name: &str| std::fs::read(dir.join(name)).expect("made above");
+        Some(Self { authority: dir.join("ca.pem"), identity: (read("cert.pem"), read("key.pem")) })
     }
 }
 
@@ -91,7 +127,12 @@ impl QdrantServer {
         });
         let key = Key(nature.api_key);
         let points = PointsServer::new(Points(state.clone())).max_decoding_message_size(usize::MAX);
-        let server = Server::builder()
+        let mut builder = Server::builder();
+        if let Some(Certificate { identity: (certificate, key), .. }) = nature.tls {
+            let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+            builder = builder.tls_config(tls).expect("a certificate");
+        }
+        let server = builder
             .add_service(tonic::service::interceptor::InterceptedService::new(points, key.clone()))
             .add_service(CollectionsServer::with_interceptor(Collections(state.clone()), key))
             .add_service(RootServer::new(Root(state.clone())))
@@ -173,9 +214,10 @@ pub fn patient(api_key: Option<String>) -> QdrantSettings {
 
 struct State {
     version: &'static str,
-    folder: tempfile::TempDir,
     content: Mutex<Content>,
     calls: Mutex<BTreeMap<&'static str, usize>>,
+    /// After the shards: they flush when they are dropped, and panic where they cannot.
+    folder: tempfile::TempDir,
 }
 
 #[derive(Default)]
@@ -413,7 +455,8 @@ impl State {
     fn count(&self, asked: CountPoints) -> Result<CountResponse, Status> {
         let collection = self.collection(&asked.collection_name)?;
         let filter = asked.filter.map(filter).transpose()?;
-        let count = collection.shard.count(CountRequest { filter, exact: true }).map_err(refused)?;
+        let count =
+            collection.shard.count(CountRequest { filter, exact: asked.exact.unwrap_or(true) }).map_err(refused)?;
         Ok(CountResponse { result: Some(CountResult { count: count as u64 }), ..CountResponse::default() })
     }
 }
