@@ -368,7 +368,12 @@ async fn a_migration_to_servers_and_back_loses_nothing() {
     assert_same_rows(&before, &after);
     assert_eq!(straight_back.json(&["doctor"])["ok"], true);
     let on_servers = Home::new();
-    on_servers.configure(&format!("[graph]\nurl = {graph:?}\n[vectors]\nurl = {:?}\n", qdrant.url()));
+    // A loaded machine is slow; nothing here waits for this to pass.
+    on_servers.configure(&format!(
+        "[read]\ndeadline_ms = 60000\n[graph]\nurl = {graph:?}\ntimeout_ms = 60000\n[vectors]\nurl = {:?}\n\
+         [vectors.qdrant]\ntimeout_ms = 60000\n",
+        qdrant.url()
+    ));
     let found = |home: &Home, mode: &str| -> Vec<String> {
         let answer = home.json(&["recall", "who painted buoy 7", "--mode", mode]);
         let items = answer["items"].as_array().expect("items").iter();
