@@ -129,7 +129,9 @@ impl Stores {
                 "{waiting} changes wait for the graph store; start the service until they are written"
             );
             if dead > 0 {
-                eprintln!("{dead} changes could never be written to the graph store and stay behind; see `recollect journal list`");
+                eprintln!(
+                    "{dead} changes could never be written to the graph store and stay behind; see `recollect journal list`"
+                );
             }
         }
         if let Some(index) = &self.index {
@@ -166,7 +168,12 @@ pub(super) async fn export(ctx: Context, args: ExportArgs) -> anyhow::Result<()>
     archive.finish(whole.identity().await?, SystemClock.now()).await?;
     bar.finish_and_clear();
     let place = args.dir.display();
-    report(&ctx, "exported", &moved, &format!("in {place}; it holds memories of all scopes, so keep it as safe as the data"))
+    report(
+        &ctx,
+        "exported",
+        &moved,
+        &format!("in {place}; it holds memories of all scopes, so keep it as safe as the data"),
+    )
 }
 
 pub(super) async fn import_archive(ctx: Context, args: ImportArchiveArgs) -> anyhow::Result<()> {
@@ -183,7 +190,8 @@ pub(super) async fn import_archive(ctx: Context, args: ImportArchiveArgs) -> any
         same_models(&archive, &embedders).await.context("or leave the vectors out with --without-vectors")?;
     }
     let moved = carry(&archive, &stores, &parts, "import").await?;
-    let after = if parts.contains(&Part::Vectors) || stores.index.is_none() { "" } else { "now run `recollect reindex`" };
+    let after =
+        if parts.contains(&Part::Vectors) || stores.index.is_none() { "" } else { "now run `recollect reindex`" };
     report(&ctx, "imported", &moved, after)
 }
 
@@ -232,8 +240,7 @@ pub(super) async fn restore(ctx: Context, args: RestoreArgs) -> anyhow::Result<(
         anyhow::bail!("{} is there; --force puts the backup in its place and keeps it beside", file.display());
     }
     let keep = args.force.then(|| format!(".before-{}", SystemClock.now().strftime("%Y%m%dT%H%M%SZ")));
-    let kept =
-        backends::restore_graph(&config.graph.url, dir, &args.file, keep, jobs::reindex_is_due()).await?;
+    let kept = backends::restore_graph(&config.graph.url, dir, &args.file, keep, jobs::reindex_is_due()).await?;
     drop(lock);
     // The index is of the data that was there before.
     let indexed = admin::reindex_folder(&ctx)
@@ -266,12 +273,7 @@ fn show(bar: &ProgressBar, done: u64, total: u64) {
     bar.set_position(done);
 }
 
-async fn carry(
-    from: &dyn ArchiveSource,
-    to: &Stores,
-    parts: &[Part],
-    what: &'static str,
-) -> anyhow::Result<Moved> {
+async fn carry(from: &dyn ArchiveSource, to: &Stores, parts: &[Part], what: &'static str) -> anyhow::Result<Moved> {
     let bar = output::progress(0, what);
     let moved = jobs::carry(from, &to.whole(), parts, |done, total| show(&bar, done, total)).await?;
     bar.finish_and_clear();

@@ -46,7 +46,9 @@ pub enum MoveError {
     #[error("the source changed meanwhile; stop what writes to it, and run this again")]
     Changed,
     /// What arrived is not what was sent.
-    #[error("{part} differ after the move: {from} rows left the source, {to} arrived; empty the target and run this again")]
+    #[error(
+        "{part} differ after the move: {from} rows left the source, {to} arrived; empty the target and run this again"
+    )]
     Differs {
         /// Of what.
         part: Part,
@@ -113,12 +115,7 @@ fn is_of_the_store(key: &str) -> bool {
 }
 
 impl Whole<'_> {
-    async fn vectors(
-        &self,
-        index: &dyn VectorIndex,
-        from: Option<&str>,
-        limit: usize,
-    ) -> Result<RowPage, PortError> {
+    async fn vectors(&self, index: &dyn VectorIndex, from: Option<&str>, limit: usize) -> Result<RowPage, PortError> {
         let RowPage { rows, next } = self.archive.rows(Part::Memories, from, limit).await?;
         let memories: Vec<Memory> = rows
             .into_iter()
@@ -400,7 +397,8 @@ async fn unlike(index: &dyn VectorIndex, rows: &[Row]) -> Result<u64, PortError>
             _ => None,
         })
         .collect();
-    let spaces: BTreeSet<&String> = sent.iter().flat_map(|row| row.vectors.iter().map(|vector| &vector.space)).collect();
+    let spaces: BTreeSet<&String> =
+        sent.iter().flat_map(|row| row.vectors.iter().map(|vector| &vector.space)).collect();
     let ids: Vec<MemoryId> = sent.iter().map(|row| row.memory).collect();
     let mut there = HashMap::new();
     for space in spaces {
@@ -408,9 +406,7 @@ async fn unlike(index: &dyn VectorIndex, rows: &[Row]) -> Result<u64, PortError>
     }
     let same = |memory: MemoryId, sent: &NamedVector| {
         let arrived = there.get(&sent.space).and_then(|space| space.get(&memory));
-        arrived.is_some_and(|arrived| {
-            arrived.len() == sent.vector.len() && cosine(arrived, &sent.vector) >= SAME
-        })
+        arrived.is_some_and(|arrived| arrived.len() == sent.vector.len() && cosine(arrived, &sent.vector) >= SAME)
     };
     let unlike = sent.iter().filter(|row| !row.vectors.iter().all(|vector| same(row.memory, vector)));
     Ok(unlike.count() as u64)

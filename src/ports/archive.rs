@@ -15,9 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::PortError;
-use crate::domain::{
-    ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, Scope, UnknownName, names,
-};
+use crate::domain::{ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, Scope, UnknownName, names};
 
 names! {
     /// A kind of row. In the order in which they are written: what a row names is there before it.

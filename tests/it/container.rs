@@ -1,12 +1,7 @@
 //! The container files, as far as they can be checked without an engine: what they name is there, no secret has a default, and,
 //! where the client is present, it takes them.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::PathBuf,
-    process::Command,
-};
+use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use regex::Regex;
 
@@ -75,9 +70,9 @@ fn what_the_image_copies_is_there_and_it_does_not_run_as_root() {
 #[test]
 fn compose_takes_its_files() {
     let compose = |program: &str, args: &[&str]| Command::new(program).args(args).output();
-    let client: Option<&[&str]> = [&["docker", "compose"][..], &["docker-compose"]]
-        .into_iter()
-        .find(|client| compose(client[0], &[&client[1..], &["version"]].concat()).is_ok_and(|output| output.status.success()));
+    let client: Option<&[&str]> = [&["docker", "compose"][..], &["docker-compose"]].into_iter().find(|client| {
+        compose(client[0], &[&client[1..], &["version"]].concat()).is_ok_and(|output| output.status.success())
+    });
     let Some(client) = client else {
         println!("skipped: neither `docker compose` nor docker-compose is here to read {COMPOSE:?}");
         return;

@@ -57,7 +57,8 @@ fn lived_in(memories: usize) -> Home {
     fs::write(&path, lines.join("\n")).expect("written");
     home.json(&["import", "memories", text(&path)]);
     let id = |reply: &Value| reply["id"].as_str().expect("an id").to_owned();
-    let gate = id(&home.json(&["store", "the harbour gate opens at nine", "--title", "harbour gate", "--session", "watch"]));
+    let gate =
+        id(&home.json(&["store", "the harbour gate opens at nine", "--title", "harbour gate", "--session", "watch"]));
     home.json(&["update", &gate, "--tags", "gate"]);
     home.json(&["feedback", &gate, "--useful", "true"]);
     home.json(&["observe", "user_correction", "--text", "the gate opens at ten", "--session", "watch"]);
@@ -105,8 +106,11 @@ fn an_exported_store_is_the_same_after_its_import() {
     other.json(&["export", text(&again)]);
     assert_same_rows(&archive, &again);
     assert_eq!(other.json(&["doctor"])["ok"], true);
-    let asked = |home: &Home| home.json(&["recall", "when does the harbour gate open", "--mode", "semantic"])["items"].clone();
-    let ids = |items: Value| -> Vec<Value> { items.as_array().expect("items").iter().map(|item| item["id"].clone()).collect() };
+    let asked =
+        |home: &Home| home.json(&["recall", "when does the harbour gate open", "--mode", "semantic"])["items"].clone();
+    let ids = |items: Value| -> Vec<Value> {
+        items.as_array().expect("items").iter().map(|item| item["id"].clone()).collect()
+    };
     assert_eq!(ids(asked(&home)), ids(asked(&other)));
     assert!(!ids(asked(&other)).is_empty());
     other.json(&["store", "something of its own"]);
@@ -134,7 +138,11 @@ fn an_archive_of_other_models_is_refused_by_name() {
     home.json(&["export", text(&archive)]);
     let other = Home::new();
     other.configure("[[models.embedders]]\nname = \"hashing-2\"\nkind = \"hashing\"\n");
-    fails(&other, &["import", "archive", text(&archive)], &["embedded with hashing (", "hashing-2 (", "--without-vectors"]);
+    fails(
+        &other,
+        &["import", "archive", text(&archive)],
+        &["embedded with hashing (", "hashing-2 (", "--without-vectors"],
+    );
 }
 
 /// The folder with this sample, made by whoever wrote the format.
@@ -197,7 +205,10 @@ async fn a_damaged_archive_is_refused_and_its_file_named() {
         (Box::new(|dir| fs::remove_file(dir.join("votes.jsonl")).unwrap()), &["votes.jsonl is damaged", "missing"]),
         (Box::new(change("manifest.json", "\"edges\"", "\"hedges\"")), &["manifest.json is damaged", "hedges"]),
         (Box::new(change("manifest.json", "\"rows\"", "\"lines\"")), &["manifest.json is damaged", "lines"]),
-        (Box::new(change("manifest.json", "\"format\": 1", "\"format\": 99")), &["format 99", "up to 1", "newer program"]),
+        (
+            Box::new(change("manifest.json", "\"format\": 1", "\"format\": 99")),
+            &["format 99", "up to 1", "newer program"],
+        ),
         (Box::new(|dir| fs::remove_file(dir.join("manifest.json")).unwrap()), &["is not an archive", "manifest.json"]),
     ];
     for (number, (damage, words)) in cases.into_iter().enumerate() {
@@ -331,7 +342,8 @@ async fn a_backup_is_taken_while_the_service_writes_and_brings_back_that_moment(
     let found = served.call("memory_recall", json!({"query": "lighthouse"})).await.expect("an answer");
     assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
     assert_eq!(found["items"][0]["id"], stored["id"], "tokens and memories are those of the backup");
-    let kept = fs::read_dir(home.data()).expect("the folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let kept =
+        fs::read_dir(home.data()).expect("the folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     assert_eq!(kept.filter(|name| name.contains("graph.db.before-") && !name.ends_with("-wal")).count(), 1);
 }
 

@@ -87,8 +87,8 @@ impl ArchiveWriter {
         let program = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")).to_owned();
         let manifest = Manifest { format: FORMAT, program, written_at, identity, parts };
         let path = self.partial.join(MANIFEST);
-        let text = serde_json::to_vec_pretty(&manifest)
-            .map_err(|error| ArchiveError::damaged(&path, error.to_string()))?;
+        let text =
+            serde_json::to_vec_pretty(&manifest).map_err(|error| ArchiveError::damaged(&path, error.to_string()))?;
         let mut file = private(&path).await?;
         file.write_all(&text).await.map_err(ArchiveError::at(&path))?;
         file.sync_all().await.map_err(ArchiveError::at(&path))?;
@@ -101,13 +101,7 @@ impl ArchiveWriter {
 }
 
 async fn private(path: &Path) -> Result<File, ArchiveError> {
-    fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .await
-        .map_err(ArchiveError::at(path))
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).await.map_err(ArchiveError::at(path))
 }
 
 async fn sync(folder: &Path) -> Result<(), ArchiveError> {

@@ -23,8 +23,8 @@ use super::{
 use crate::{
     domain::{ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, MemoryId},
     ports::{
-        AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError, Row,
-        RowPage, TokenRow, TouchedRow, VoteRow,
+        AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError,
+        Row, RowPage, TokenRow, TouchedRow, VoteRow,
     },
 };
 

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     domain::{ChangeId, Concept, ConceptId, ConceptKey, EdgeKind, MemoryId},
     ports::{
-        AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError, Row,
-        RowPage, TokenRow, TouchedRow, VoteRow,
+        AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError,
+        Row, RowPage, TokenRow, TouchedRow, VoteRow,
     },
 };
 
@@ -256,7 +256,8 @@ impl Reader<'_> {
             rows.push(next);
         }
         let full = rows.len() == self.limit;
-        let next = last.filter(|_| full).map(|key| serde_json::to_string(&key).map_err(|_| unreadable())).transpose()?;
+        let next =
+            last.filter(|_| full).map(|key| serde_json::to_string(&key).map_err(|_| unreadable())).transpose()?;
         Ok(RowPage { rows, next })
     }
 
@@ -532,12 +533,7 @@ impl Writer<'_> {
             self.execute(
                 "change",
                 "INSERT INTO change_memory (seq, memory, effect, scope) VALUES (?1, ?2, ?3, ?4)",
-                params![
-                    integer(change.seq),
-                    memory.0.as_bytes(),
-                    effect.name(),
-                    scope_id(self.transaction, scope)?
-                ],
+                params![integer(change.seq), memory.0.as_bytes(), effect.name(), scope_id(self.transaction, scope)?],
             )?;
         }
         Ok(())

@@ -39,9 +39,7 @@ fn copy(source: &Connection, target: &Path) -> Result<(), SqliteError> {
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     schema::check(&copy, "integrity_check")?;
     copy.close().map_err(|(_, error)| SqliteError::Driver(error))?;
-    File::open(target)
-        .and_then(|file| file.sync_all())
-        .map_err(|error| SqliteError::File("backup copy", error.kind()))
+    File::open(target).and_then(|file| file.sync_all()).map_err(|error| SqliteError::File("backup copy", error.kind()))
 }
 
 /// See [`super::SqliteStore::restore`]; where the file that was there is now.

@@ -17,8 +17,8 @@ use recollect::{
     },
     jobs::{MoveError, Whole, carry, move_was_interrupted, read_all},
     ports::{
-        Archive, ArchiveSource, Browse, GraphStore, KeywordQuery, Listing, MetaRow, Part, PortError, PortErrorKind, Row,
-        RowPage, SpaceSpec, StoredToken, TokenStore, VectorIndex,
+        Archive, ArchiveSource, Browse, GraphStore, KeywordQuery, Listing, MetaRow, Part, PortError, PortErrorKind,
+        Row, RowPage, SpaceSpec, StoredToken, TokenStore, VectorIndex,
     },
 };
 use serde_json::json;
@@ -107,7 +107,8 @@ fn logged(n: u64, scope: &Scope, content: &str) -> Memory {
 /// Changes that leave every kind of row behind.
 pub fn sample() -> Vec<ChangeSet> {
     let (harbour, coast) = (concept("harbour", ConceptOrigin::Text), concept("coast", ConceptOrigin::Ontology));
-    let link = |from: u64, kind, to: u64, scope: &Scope, second| Op::PutEdge(edge(id(from).0, kind, id(to).0, scope, second));
+    let link =
+        |from: u64, kind, to: u64, scope: &Scope, second| Op::PutEdge(edge(id(from).0, kind, id(to).0, scope, second));
     let mention = |from: u64, kind, scope: &Scope, second| {
         Op::PutEdge(edge(id(from).0, kind, concept("harbour", ConceptOrigin::Text).id.0, scope, second))
     };
@@ -153,7 +154,9 @@ pub fn sample() -> Vec<ChangeSet> {
             3,
             vec![
                 Op::PutEvent(event),
-                put(Memory { spaces: vec![SPACES[0].to_owned()], ..memory(3, &crew(), "the gate is shut 闸门 关闭") }),
+                put(Memory {
+                    spaces: vec![SPACES[0].to_owned()], ..memory(3, &crew(), "the gate is shut 闸门 关闭")
+                }),
                 link(3, EdgeKind::Causes, 2, &alice(), 3),
                 mention(3, EdgeKind::Mentions, &crew(), 3),
             ],
@@ -162,7 +165,12 @@ pub fn sample() -> Vec<ChangeSet> {
         change(
             10,
             vec![
-                put(Memory { revision: 2, scope: crew(), recorded_at: at(10), ..logged(1, &crew(), "the gate opens at ten") }),
+                put(Memory {
+                    revision: 2,
+                    scope: crew(),
+                    recorded_at: at(10),
+                    ..logged(1, &crew(), "the gate opens at ten")
+                }),
                 Op::DropEdges { from: id(1).0, kinds: vec![EdgeKind::About] },
             ],
         ),
@@ -193,13 +201,15 @@ pub fn sample() -> Vec<ChangeSet> {
         },
         change(
             13,
-            ["alice", "bo"].map(|principal| Op::Vote {
-                id: id(1),
-                principal: principal.to_owned(),
-                useful: principal == "bo",
-                note: (principal == "bo").then(|| "it was so".to_owned()),
-                confidence: 0.65,
-            }).to_vec(),
+            ["alice", "bo"]
+                .map(|principal| Op::Vote {
+                    id: id(1),
+                    principal: principal.to_owned(),
+                    useful: principal == "bo",
+                    note: (principal == "bo").then(|| "it was so".to_owned()),
+                    confidence: 0.65,
+                })
+                .to_vec(),
         ),
         change(14, vec![Op::Touch { ids: vec![id(1), id(3)] }]),
         ChangeSet { use_case: ChangeSet::COUNT_USES.to_owned(), ..change(15, vec![Op::Touch { ids: vec![id(1)] }]) },
@@ -276,8 +286,7 @@ async fn answers(store: &dyn Store) -> Vec<String> {
             tell("memories", say("", store.memories(&ids, as_of, seen).await.unwrap()));
             let filter = Filter { as_of, ..Filter::default() };
             for term in ["gate", "tide", "闸门", "secret"] {
-                let query =
-                    KeywordQuery { terms: vec![term.to_owned()], all: true, filter: filter.clone(), limit: 10 };
+                let query = KeywordQuery { terms: vec![term.to_owned()], all: true, filter: filter.clone(), limit: 10 };
                 let found: BTreeSet<MemoryId> =
                     store.keyword(&query, seen).await.unwrap().into_iter().map(|scored| scored.id).collect();
                 tell(term, say("", found));
