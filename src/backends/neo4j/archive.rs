@@ -108,7 +108,7 @@ impl Reader<'_> {
     }
 
     /// The rows of a statement that begins after a place and goes on for some of them.
-    async fn records<T: Placed + DeserializeOwned + Send>(
+    async fn records<T: Placed + DeserializeOwned + Send + 'static>(
         &self,
         statement: &Statement,
         row: impl Fn(T) -> Result<Option<Row>, Neo4jError>,
