@@ -26,6 +26,7 @@ mod moving;
 mod outage;
 mod parity;
 mod recall;
+mod stores;
 mod support;
 mod telemetry;
 mod tidy;

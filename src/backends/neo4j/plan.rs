@@ -93,6 +93,10 @@ impl Needs {
             Op::PutEdge(edge) if among_concepts(edge.kind) => self.concepts.extend([edge.from, edge.to]),
             Op::PutEdge(edge) => {
                 self.others.extend([edge.from, edge.to]);
+                if matches!(edge.kind, EdgeKind::SameSession | EdgeKind::SameTask) {
+                    // For its place.
+                    self.whole.insert(edge.to);
+                }
                 self.pairs.insert((edge.from, edge.to));
             }
             Op::DropEdges { from, .. } => {
@@ -371,6 +375,7 @@ struct Plan {
     records: BTreeMap<Uuid, Record>,
     /// Which of them are not as stored.
     changed: BTreeSet<Uuid>,
+    created: BTreeSet<Uuid>,
     counters: BTreeMap<Uuid, Counters>,
     counted: BTreeSet<Uuid>,
     sessions: BTreeMap<String, i64>,
@@ -398,6 +403,7 @@ impl Plan {
             changes: found.changes,
             records: found.records,
             changed: BTreeSet::new(),
+            created: BTreeSet::new(),
             counters: found.counters,
             counted: BTreeSet::new(),
             sessions: found.sessions,
@@ -476,7 +482,7 @@ impl Plan {
                     self.changed.insert(id.0);
                 }
             }
-            Op::PutEdge(edge) => self.put_edge(edge, at),
+            Op::PutEdge(edge) => self.put_edge(edge, at)?,
             Op::DropEdges { from, kinds } => self.drop_edges(*from, kinds, at),
             Op::PutConcept(concept) => {
                 if self.concepts.insert(concept.id.0) {
@@ -565,6 +571,9 @@ impl Plan {
             self.count(&before.memory.scope.key(), -1);
         }
         self.count(&scope, 1);
+        if before.is_none() {
+            self.created.insert(id);
+        }
         if before.is_some() && same_scope.is_none() {
             for (_, slot) in self.mentions.range_mut(all_from(id)) {
                 if let Some(mention) = &mut slot.now {
@@ -671,7 +680,10 @@ impl Plan {
 
     /// Written again, an edge keeps the time it was first recorded: it was believed since then. What it said until now is
     /// kept as history. An edge whose end is not there is left out.
-    fn put_edge(&mut self, edge: &Edge, at: Timestamp) {
+    fn put_edge(&mut self, edge: &Edge, at: Timestamp) -> Result<(), Neo4jError> {
+        if self.passes_over_a_member(edge) {
+            return Err(Neo4jError::Conflict("last member"));
+        }
         let key = (edge.from, edge.to, edge.kind);
         let link = Link::of(edge);
         if among_concepts(edge.kind) {
@@ -680,7 +692,7 @@ impl Plan {
             }
         } else if edge.kind.to_concept() {
             let Some(memory) = self.counters.get(&edge.from).filter(|_| self.concepts.contains(&edge.to)) else {
-                return;
+                return Ok(());
             };
             let memory_visibility = memory.visibility.clone();
             let slot = self.mentions.entry(key).or_insert_with(Slot::new);
@@ -703,6 +715,27 @@ impl Plan {
                 None => slot.now = Some(link),
             }
         }
+        Ok(())
+    }
+
+    /// Whether the edge of a new member leads past another: another process has come between, and the new one was decided on
+    /// a last member that no longer was the last. A new member has the place after the last one there is.
+    fn passes_over_a_member(&self, edge: &Edge) -> bool {
+        let (Some(newer), Some(older)) = (self.records.get(&edge.from), self.records.get(&edge.to)) else { return false };
+        let (of_one, places) = match edge.kind {
+            EdgeKind::SameSession => (
+                newer.memory.session_id == older.memory.session_id,
+                older.session_position.zip(newer.session_position),
+            ),
+            EdgeKind::SameTask => {
+                (newer.memory.task_id == older.memory.task_id, older.task_position.zip(newer.task_position))
+            }
+            _ => return false,
+        };
+        self.created.contains(&edge.from)
+            && newer.memory.scope == older.memory.scope
+            && of_one
+            && places.is_some_and(|(before, after)| before + 1 < after)
     }
 
     fn drop_edges(&mut self, from: Uuid, kinds: &[EdgeKind], at: Timestamp) {
