@@ -7,7 +7,11 @@
 //! Embedding is by hashing: what is measured is the stores. The graph must be empty; `scripts/neo4j` starts a Neo4j server that
 //! asks for no password.
 
-use std::{path::PathBuf, sync::Arc, time::{Duration, Instant}};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context as _;
 use clap::Parser;

@@ -45,7 +45,8 @@ impl TokenStore for Remembered {
     }
 
     async fn token_by_hash(&self, secret_hash: &str) -> Result<Option<StoredToken>, PortError> {
-        let known = self.seen().get(secret_hash).filter(|(_, at)| at.elapsed() < self.lasting).map(|(it, _)| it.clone());
+        let known =
+            self.seen().get(secret_hash).filter(|(_, at)| at.elapsed() < self.lasting).map(|(it, _)| it.clone());
         let asked = self.store.token_by_hash(secret_hash);
         let answer = match &known {
             None => asked.await,

@@ -63,7 +63,9 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     let everything = Visibility::system("a measurement needs a store of its own");
     if graph.store.total_memories(&everything).await? > 0 {
         // Only a server can hold something: the folder is new.
-        return Err(Usage("config key graph.url: eval needs an empty graph and this one has memories".to_owned()).into());
+        return Err(
+            Usage("config key graph.url: eval needs an empty graph and this one has memories".to_owned()).into()
+        );
     }
     // Beside the collection of a service on that server, never in its place.
     remote.qdrant.collection = format!("{}-eval-{}", remote.qdrant.collection, std::process::id());

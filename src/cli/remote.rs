@@ -74,7 +74,8 @@ impl Remote {
     pub(super) async fn reindex(&self) -> anyhow::Result<usize> {
         let query = "mutation { runJob(input: {name: REINDEX}) { indexed userErrors { code message } } }";
         let answer = self.client.post(format!("{}/graphql", self.url.trim_end_matches('/'))).bearer_auth(&self.token);
-        let answer: Value = answer.json(&json!({"query": query})).send().await.with_context(|| self.silent())?.json().await?;
+        let answer: Value =
+            answer.json(&json!({"query": query})).send().await.with_context(|| self.silent())?.json().await?;
         let done = &answer["data"]["runJob"];
         let refused = [&answer["errors"][0], &done["userErrors"][0]].into_iter().find(|error| error.is_object());
         if let Some(error) = refused {

@@ -224,7 +224,9 @@ async fn mended(service: &Service) {
     loop {
         match service.reindex(&operator(), |_, _| {}).await {
             Ok(memories) => return tracing::info!(memories, "the vector index is whole again"),
-            Err(error) => tracing::error!(%error, "the vector index could not be built anew; the next try is in {AGAIN:?}"),
+            Err(error) => {
+                tracing::error!(%error, "the vector index could not be built anew; the next try is in {AGAIN:?}")
+            }
         }
         tokio::time::sleep(AGAIN).await;
     }

@@ -180,9 +180,7 @@ impl Mutation {
                 outcome: Some(Outcome::Observed),
                 user_errors: Vec::new(),
             },
-            Err(user_errors) => {
-                ObservePayload { user_errors, ..ObservePayload::default() }
-            }
+            Err(user_errors) => ObservePayload { user_errors, ..ObservePayload::default() },
         })
     }
 

@@ -17,8 +17,8 @@ mod token_store;
 mod vector_index;
 
 pub use archive::{
-    AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, Row, RowPage, TokenRow,
-    TouchedRow, VectorsRow, VoteRow,
+    AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, Row, RowPage,
+    TokenRow, TouchedRow, VectorsRow, VoteRow,
 };
 pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;

@@ -13,12 +13,11 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, NamedVector, Op, Right, Status,
-        Visibility,
+        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, NamedVector, Op, Right,
+        Status, Visibility,
     },
     error::{Error, ErrorCode},
-    input,
-    text,
+    input, text,
 };
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.

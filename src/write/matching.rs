@@ -121,7 +121,10 @@ async fn duplicates(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(St
 }
 
 /// The memories that have the drafts' external ids already, by scope key and name.
-pub(super) async fn taken_names(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<(String, String), MemoryId>, Error> {
+pub(super) async fn taken_names(
+    ctx: &WriteContext,
+    drafts: &[&Draft],
+) -> Result<HashMap<(String, String), MemoryId>, Error> {
     let mut names: BTreeMap<&Scope, Vec<String>> = BTreeMap::new();
     for draft in drafts {
         if let Some(name) = &draft.memory.external_id {

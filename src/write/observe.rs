@@ -97,7 +97,8 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &Asked) -> Result<Obs
     let event = Event { recorded_at: at, ..asked.event.clone() };
     let made = match &drafted {
         Some((lesson, draft)) => {
-            let known = super::matching::match_all(ctx, caller, &[(draft, &vectors)]).await?.pop().expect("one draft")?;
+            let known =
+                super::matching::match_all(ctx, caller, &[(draft, &vectors)]).await?.pop().expect("one draft")?;
             let (mut change, reply) = decide::decide(draft, &known, vectors, id, at);
             change.ops.extend(derived(&reply, draft, lesson, at));
             Some(Made { ops: change.ops, reply, kind: draft.memory.kind, memory_type: draft.memory.memory_type })

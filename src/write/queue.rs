@@ -28,7 +28,8 @@ use crate::{
 };
 
 /// Why a write waits, for its reply.
-const WAITS: &str = "the graph store is away; it is written when the store is back, or refreshes what says the same by then";
+const WAITS: &str =
+    "the graph store is away; it is written when the store is back, or refreshes what says the same by then";
 
 /// The journal, if earlier writes wait in it: then later ones wait behind them.
 pub(super) fn behind(ctx: &WriteContext) -> Option<&Backlog> {
@@ -260,11 +261,8 @@ async fn write(ctx: &WriteContext, run: &[&ChangeSet], waiting: &[Waiting]) -> R
             }
             (Some((ops, reply)), None) => {
                 let answer = serde_json::to_value(&reply).expect("a reply of strings is JSON");
-                let idempotency = key.map(|(key, hash)| Idempotency {
-                    key: key.to_owned(),
-                    request_hash: hash.to_owned(),
-                    answer,
-                });
+                let idempotency =
+                    key.map(|(key, hash)| Idempotency { key: key.to_owned(), request_hash: hash.to_owned(), answer });
                 ChangeSet { at, ops, idempotency, ..(*change).clone() }
             }
             (None, None) => (*change).clone(),
@@ -284,10 +282,7 @@ fn writer(change: &ChangeSet) -> Caller {
 }
 
 /// By the drafts' ids, the memories that have their external ids and say something else.
-async fn known_names(
-    ctx: &WriteContext,
-    drafts: &[&Draft],
-) -> Result<HashMap<crate::domain::MemoryId, Memory>, Error> {
+async fn known_names(ctx: &WriteContext, drafts: &[&Draft]) -> Result<HashMap<crate::domain::MemoryId, Memory>, Error> {
     let taken = matching::taken_names(ctx, drafts).await?;
     let mut known = HashMap::new();
     for draft in drafts {

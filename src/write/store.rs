@@ -112,11 +112,7 @@ pub(super) struct Asked {
     pub change: ChangeId,
 }
 
-async fn write(
-    ctx: &WriteContext,
-    caller: &Caller,
-    asked: &[Asked],
-) -> Result<Vec<Result<StoreReply, Error>>, Error> {
+async fn write(ctx: &WriteContext, caller: &Caller, asked: &[Asked]) -> Result<Vec<Result<StoreReply, Error>>, Error> {
     if asked.is_empty() {
         return Ok(Vec::new());
     }

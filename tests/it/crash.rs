@@ -63,7 +63,8 @@ async fn acknowledged_writes_survive_kills() {
         for (id, expected) in sampled {
             let content = expected.contents.first().expect("one at least");
             let word = content.split(' ').next_back().expect("a last word");
-            let found = served.call("memory_recall", json!({"query": word, "mode": "keyword"})).await.expect("an answer");
+            let found =
+                served.call("memory_recall", json!({"query": word, "mode": "keyword"})).await.expect("an answer");
             let ids: Vec<&str> =
                 found["items"].as_array().expect("items").iter().filter_map(|item| item["id"].as_str()).collect();
             assert!(expected.contents.len() > 1 || ids == [id.as_str()], "round {round}: {content}: {found}");
@@ -170,9 +171,8 @@ fn check_file(home: &Home, fresh: &Log, updates: usize, round: u64) {
         let count: i64 = rows.query_row([id.as_bytes()], |row| row.get(0)).expect("a count");
         assert_eq!(count, 1, "round {round}: {operation}");
     }
-    let noted: i64 = file
-        .query_row("SELECT count(*) FROM change WHERE use_case = 'update'", [], |row| row.get(0))
-        .expect("a count");
+    let noted: i64 =
+        file.query_row("SELECT count(*) FROM change WHERE use_case = 'update'", [], |row| row.get(0)).expect("a count");
     assert!(noted as usize >= updates, "round {round}: {noted} of {updates} updates");
 }
 

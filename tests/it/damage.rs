@@ -45,7 +45,8 @@ fn large_files(dir: &Path) -> Vec<PathBuf> {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.to_string_lossy().contains("vector_storage") && path.extension().is_some_and(|it| it == "mmap")
+            } else if path.to_string_lossy().contains("vector_storage")
+                && path.extension().is_some_and(|it| it == "mmap")
             {
                 found.push(path);
             }
@@ -92,7 +93,11 @@ async fn a_damaged_index_is_said_and_built_anew_while_words_are_searched() {
             if state["status"] == "ready" {
                 break;
             }
-            assert_eq!((&state["status"], &state["parts"]["vectors"]), (&json!("degraded"), &json!("rebuilding")), "{name}");
+            assert_eq!(
+                (&state["status"], &state["parts"]["vectors"]),
+                (&json!("degraded"), &json!("rebuilding")),
+                "{name}"
+            );
             let mixed = recall(&served, "hybrid").await;
             assert_eq!(mixed["items"].as_array().map(Vec::len), Some(3), "{name}: words answer meanwhile");
             assert!(Instant::now() < deadline, "{name}: not whole within a minute");
@@ -153,7 +158,8 @@ async fn a_disk_without_room_refuses_writes_and_recovers_without_a_restart() {
         let (pid, limit) = (served.pid().to_string(), format!("--fsize={bytes}:unlimited"));
         assert!(Command::new("prlimit").args(["--pid", &pid, &limit]).status().expect("prlimit runs").success());
     };
-    let store = async |content: &str| served.try_call("memory_store", json!({"content": content})).await.expect("an answer");
+    let store =
+        async |content: &str| served.try_call("memory_store", json!({"content": content})).await.expect("an answer");
     let first = store("the harbour opens at nine").await.expect("stored");
     limit("1");
     for n in 0..3 {
@@ -179,7 +185,10 @@ async fn a_reindex_through_the_service_leaves_it_serving() {
     while !asking.is_finished() {
         let found = recall(&served, "semantic").await;
         assert_eq!(found["items"].as_array().map(Vec::len), Some(3));
-        served.call("memory_store", json!({"content": format!("lamp {:?} is lit", Instant::now())})).await.expect("stored");
+        served
+            .call("memory_store", json!({"content": format!("lamp {:?} is lit", Instant::now())}))
+            .await
+            .expect("stored");
     }
     let output = asking.await.expect("ended");
     assert!(output.status.success(), "{output:?}");

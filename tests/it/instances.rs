@@ -48,10 +48,9 @@ async fn parallel_stores_about_one_subject_make_no_duplicate_and_no_error() {
     };
     // A session that has begun: two that begin it at once both have none before them.
     tenants[0].store(about_harbour(20)).await;
-    let replies = at_once(&tenants, 0..20, |tenant, n| async move {
-        tenant.service.store(&caller(), about_harbour(n)).await
-    })
-    .await;
+    let replies =
+        at_once(&tenants, 0..20, |tenant, n| async move { tenant.service.store(&caller(), about_harbour(n)).await })
+            .await;
     let mut ids: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (n, reply) in replies {
         ids.entry(n).or_default().insert(reply.expect("taken").id.expect("an id"));

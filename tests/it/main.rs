@@ -3,7 +3,6 @@
 
 // Tests await whole use cases: the types of their futures nest deeply.
 #![recursion_limit = "256"]
-
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops; helpers of tests count")]
 #![expect(clippy::type_complexity, reason = "tables of cases are read, not passed on")]
 #![expect(clippy::disallowed_methods, reason = "tests are told by the environment what they may use")]

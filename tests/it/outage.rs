@@ -68,7 +68,8 @@ async fn what_is_stored_while_the_graph_is_away_is_written_when_it_is_back() {
     for (id, _, content) in &queued {
         assert_eq!(house.memory(id).await.expect("written under its id").content, *content);
     }
-    let members = GraphStore::members(&*house.store, EdgeKind::SameSession, "s", 10, &everything()).await.expect("members");
+    let members =
+        GraphStore::members(&*house.store, EdgeKind::SameSession, "s", 10, &everything()).await.expect("members");
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     let order: Vec<&String> = before.id.iter().chain(queued.iter().map(|(id, ..)| id)).collect();
     assert_eq!(members.iter().take(4).collect::<Vec<_>>(), order, "in the order they were taken");
@@ -122,7 +123,11 @@ async fn a_key_that_reached_another_process_meanwhile_is_one_write() {
     assert_eq!(tenant.backlog.lengths(), (0, 0));
     let mut contents: Vec<String> = elsewhere.memories().await.into_iter().map(|memory| memory.content).collect();
     contents.sort();
-    assert_eq!(contents, ["one", "the quay is wet", "two"], "what was taken is kept, whatever its key stands for by now");
+    assert_eq!(
+        contents,
+        ["one", "the quay is wet", "two"],
+        "what was taken is kept, whatever its key stands for by now"
+    );
 }
 
 #[tokio::test]
@@ -171,7 +176,9 @@ async fn a_write_whose_answer_was_lost_is_written_once() {
     let again = tenant.store(request).await;
     assert_eq!((again.id, again.operation_id), (reply.id, reply.operation_id));
     assert_eq!(house.store.counts(&everything()).await.expect("counts").memories, 2);
-    let events = GraphStore::events(&*house.store, &[event.event_id.parse().expect("an id")], &everything()).await.expect("events");
+    let events = GraphStore::events(&*house.store, &[event.event_id.parse().expect("an id")], &everything())
+        .await
+        .expect("events");
     assert_eq!(events[0].made, [memories[1].id]);
 }
 
@@ -186,7 +193,8 @@ async fn events_wait_with_the_memories_they_make() {
     };
     tenant.graph.set_away(true);
     let said = tenant.service.observe(&caller(), observe("user_message", "hello")).await.expect("taken");
-    let learnt = ObserveRequest { idempotency_key: Some("k".into()), ..observe("task_succeeded", "the crane was greased") };
+    let learnt =
+        ObserveRequest { idempotency_key: Some("k".into()), ..observe("task_succeeded", "the crane was greased") };
     let made = tenant.service.observe(&caller(), learnt.clone()).await.expect("taken");
     assert_eq!(made.memories[0].outcome, "queued");
     assert_eq!(tenant.service.observe(&caller(), learnt.clone()).await.expect("the same"), made);
@@ -321,16 +329,23 @@ async fn an_outage_under_concurrent_writes_loses_nothing_and_keeps_the_order_of_
         }
     });
     waited.await.expect("drained after the return");
-    println!("{} queued writes drained {:?} after the last of them", taken.iter().flatten().filter(|it| it.1).count(), back.elapsed());
+    println!(
+        "{} queued writes drained {:?} after the last of them",
+        taken.iter().flatten().filter(|it| it.1).count(),
+        back.elapsed()
+    );
     stop.cancel();
     running.await.expect("stopped");
     assert!(taken.iter().flatten().any(|(_, queued)| *queued) && taken.iter().flatten().any(|(_, queued)| !queued));
     assert_eq!(tenant.backlog.lengths(), (0, 0));
-    let contents: BTreeMap<_, _> = house.memories().await.into_iter().map(|memory| (memory.id, memory.content)).collect();
+    let contents: BTreeMap<_, _> =
+        house.memories().await.into_iter().map(|memory| (memory.id, memory.content)).collect();
     assert_eq!(contents.len(), taken.iter().map(Vec::len).sum::<usize>(), "nothing lost, nothing doubled");
     for (writer, taken) in taken.iter().enumerate() {
         let session = format!("s{writer}");
-        let members = GraphStore::members(&*house.store, EdgeKind::SameSession, &session, 100_000, &everything()).await.expect("members");
+        let members = GraphStore::members(&*house.store, EdgeKind::SameSession, &session, 100_000, &everything())
+            .await
+            .expect("members");
         let stored: Vec<&String> = members.iter().map(|id| &contents[id]).collect();
         assert_eq!(stored, taken.iter().map(|(content, _)| content).collect::<Vec<_>>());
     }
@@ -400,7 +415,8 @@ async fn ten_thousand_entries_survive_kills_while_they_are_drained() {
         house.memories().await.into_iter().map(|memory| (memory.id.to_string(), memory.content)).collect();
     assert_eq!(stored.len(), ENTRIES);
     assert_eq!(stored, taken);
-    let members = GraphStore::members(&*house.store, EdgeKind::SameSession, "s", ENTRIES, &everything()).await.expect("members");
+    let members =
+        GraphStore::members(&*house.store, EdgeKind::SameSession, "s", ENTRIES, &everything()).await.expect("members");
     let order: Vec<&String> = members.iter().map(|id| &stored[&id.to_string()]).collect();
     assert_eq!(order, contents.iter().collect::<Vec<_>>(), "in the order they were taken");
     assert!(house.memories().await.iter().all(|memory| memory.access_count == 0), "nothing was written twice");

@@ -132,11 +132,7 @@ pub(super) fn tidy(dir: &Path, keep: &[&Place]) {
 
 /// Removes a shard that nobody has open.
 pub(super) fn remove(place: &Place) {
-    let removed = [
-        fs::remove_dir_all(place.shard()),
-        fs::remove_file(place.points()),
-        fs::remove_file(place.seal()),
-    ];
+    let removed = [fs::remove_dir_all(place.shard()), fs::remove_file(place.points()), fs::remove_file(place.seal())];
     let removed = removed.into_iter().try_for_each(remove_if_there);
     if let Err(error) = removed {
         tracing::warn!(%error, shard = place.name, "an old part of the vector index could not be removed");

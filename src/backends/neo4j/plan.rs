@@ -721,12 +721,13 @@ impl Plan {
     /// Whether the edge of a new member leads past another: another process has come between, and the new one was decided on
     /// a last member that no longer was the last. A new member has the place after the last one there is.
     fn passes_over_a_member(&self, edge: &Edge) -> bool {
-        let (Some(newer), Some(older)) = (self.records.get(&edge.from), self.records.get(&edge.to)) else { return false };
+        let (Some(newer), Some(older)) = (self.records.get(&edge.from), self.records.get(&edge.to)) else {
+            return false;
+        };
         let (of_one, places) = match edge.kind {
-            EdgeKind::SameSession => (
-                newer.memory.session_id == older.memory.session_id,
-                older.session_position.zip(newer.session_position),
-            ),
+            EdgeKind::SameSession => {
+                (newer.memory.session_id == older.memory.session_id, older.session_position.zip(newer.session_position))
+            }
             EdgeKind::SameTask => {
                 (newer.memory.task_id == older.memory.task_id, older.task_position.zip(newer.task_position))
             }

@@ -262,11 +262,7 @@ pub(super) struct Place {
 }
 
 /// Writes the row, in place of one with the same id; its rowid.
-pub(super) fn write_memory(
-    transaction: &Transaction<'_>,
-    memory: &Memory,
-    place: &Place,
-) -> Result<i64, SqliteError> {
+pub(super) fn write_memory(transaction: &Transaction<'_>, memory: &Memory, place: &Place) -> Result<i64, SqliteError> {
     let micros = |time: Option<Timestamp>| time.map(Timestamp::as_microsecond);
     let rowid = transaction.prepare_cached(PUT_MEMORY)?.query_row(
         named_params! {

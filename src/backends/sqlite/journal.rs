@@ -41,7 +41,9 @@ impl Journal for SqliteStore {
             let found: Vec<Result<JournalEntry, i64>> = self
                 .read("pending", move |connection| {
                     connection
-                        .prepare_cached("SELECT seq, attempts, dead, change FROM journal WHERE dead = 0 ORDER BY seq LIMIT ?1")?
+                        .prepare_cached(
+                            "SELECT seq, attempts, dead, change FROM journal WHERE dead = 0 ORDER BY seq LIMIT ?1",
+                        )?
                         .query_and_then([limited(limit)], entry)?
                         .collect()
                 })
@@ -83,7 +85,9 @@ impl Journal for SqliteStore {
         self.write("done", move |connection| {
             let transaction = connection.transaction()?;
             for seq in seqs {
-                transaction.prepare_cached("DELETE FROM journal WHERE seq = ?1 AND dead = 0")?.execute([integer(seq)])?;
+                transaction
+                    .prepare_cached("DELETE FROM journal WHERE seq = ?1 AND dead = 0")?
+                    .execute([integer(seq)])?;
             }
             Ok(transaction.commit()?)
         })

@@ -78,7 +78,8 @@ fn refuse_lost_main_file(path: &Path) -> Result<(), SqliteError> {
 /// An empty file opens as a new store; as a backup it is none.
 pub(super) fn refuse_empty(connection: &Connection) -> Result<(), SqliteError> {
     identify(connection)?;
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(damaged)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(damaged)?;
     if tables == 0 { Err(SqliteError::Damaged("it is empty".to_owned())) } else { Ok(()) }
 }
 

@@ -279,10 +279,7 @@ pub async fn batch_is_played_in_order(store: &dyn GraphStore) {
     assert_eq!(store.apply(&changes).await.unwrap(), [Applied::Now; 7]);
     let found = store.memories(&[id(1), id(2), id(3), id(4)], AsOf::default(), &all()).await.unwrap();
     let told: Vec<_> = found.iter().map(|memory| (memory.id, memory.status, memory.revision)).collect();
-    assert_eq!(
-        told,
-        [(id(1), Status::Archived, 1), (id(3), Status::Active, 2), (id(4), Status::Archived, 1)]
-    );
+    assert_eq!(told, [(id(1), Status::Archived, 1), (id(3), Status::Active, 2), (id(4), Status::Archived, 1)]);
     let states = store.revisions(id(3), &all()).await.unwrap();
     assert_eq!(states.iter().map(|(.., memory)| memory.access_count).collect::<Vec<_>>(), [1, 0]);
     assert_eq!(store.revisions(id(4), &all()).await.unwrap().len(), 2, "what was forgotten has left no state");

@@ -10,7 +10,8 @@ use recollect::{
 use tempfile::TempDir;
 
 use super::{
-    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite, token_store::token_store_suite,
+    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite,
+    token_store::token_store_suite,
 };
 use crate::support::{at, change, id, memory};
 

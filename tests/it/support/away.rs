@@ -75,15 +75,28 @@ impl GraphStore for Away {
         self.here("memories")?;
         self.graph.memories(ids, as_of, visibility).await
     }
-    async fn by_external_ids(&self, external_ids: &[String], visibility: &Visibility) -> Result<BTreeMap<String, MemoryId>, PortError> {
+    async fn by_external_ids(
+        &self,
+        external_ids: &[String],
+        visibility: &Visibility,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError> {
         self.here("by_external_ids")?;
         self.graph.by_external_ids(external_ids, visibility).await
     }
-    async fn by_content_hashes(&self, hashes: &[String], scope: &Scope) -> Result<BTreeMap<String, MemoryId>, PortError> {
+    async fn by_content_hashes(
+        &self,
+        hashes: &[String],
+        scope: &Scope,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError> {
         self.here("by_content_hashes")?;
         self.graph.by_content_hashes(hashes, scope).await
     }
-    async fn last_members(&self, kind: EdgeKind, names: &[String], scope: &Scope) -> Result<BTreeMap<String, MemoryId>, PortError> {
+    async fn last_members(
+        &self,
+        kind: EdgeKind,
+        names: &[String],
+        scope: &Scope,
+    ) -> Result<BTreeMap<String, MemoryId>, PortError> {
         self.here("last_members")?;
         self.graph.last_members(kind, names, scope).await
     }
@@ -99,7 +112,11 @@ impl GraphStore for Away {
         self.here("recent")?;
         self.graph.recent(filter, limit, visibility).await
     }
-    async fn neighbourhood(&self, query: &NeighbourhoodQuery, visibility: &Visibility) -> Result<Neighbourhood, PortError> {
+    async fn neighbourhood(
+        &self,
+        query: &NeighbourhoodQuery,
+        visibility: &Visibility,
+    ) -> Result<Neighbourhood, PortError> {
         self.here("neighbourhood")?;
         self.graph.neighbourhood(query, visibility).await
     }
@@ -107,19 +124,41 @@ impl GraphStore for Away {
         self.here("edges_of")?;
         self.graph.edges_of(id, limit, visibility).await
     }
-    async fn concepts(&self, keys: &[ConceptKey], known: Option<Timestamp>, visibility: &Visibility) -> Result<Vec<ConceptUse>, PortError> {
+    async fn concepts(
+        &self,
+        keys: &[ConceptKey],
+        known: Option<Timestamp>,
+        visibility: &Visibility,
+    ) -> Result<Vec<ConceptUse>, PortError> {
         self.here("concepts")?;
         self.graph.concepts(keys, known, visibility).await
     }
-    async fn memories_of_concept(&self, key: &ConceptKey, limit: usize, known: Option<Timestamp>, visibility: &Visibility) -> Result<Vec<(MemoryId, EdgeKind)>, PortError> {
+    async fn memories_of_concept(
+        &self,
+        key: &ConceptKey,
+        limit: usize,
+        known: Option<Timestamp>,
+        visibility: &Visibility,
+    ) -> Result<Vec<(MemoryId, EdgeKind)>, PortError> {
         self.here("memories_of_concept")?;
         self.graph.memories_of_concept(key, limit, known, visibility).await
     }
-    async fn replaced_texts(&self, filter: &Filter, limit: usize, visibility: &Visibility) -> Result<Vec<Memory>, PortError> {
+    async fn replaced_texts(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Memory>, PortError> {
         self.here("replaced_texts")?;
         self.graph.replaced_texts(filter, limit, visibility).await
     }
-    async fn members(&self, kind: EdgeKind, name: &str, limit: usize, visibility: &Visibility) -> Result<Vec<MemoryId>, PortError> {
+    async fn members(
+        &self,
+        kind: EdgeKind,
+        name: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<MemoryId>, PortError> {
         self.here("members")?;
         self.graph.members(kind, name, limit, visibility).await
     }
@@ -127,7 +166,12 @@ impl GraphStore for Away {
         self.here("events")?;
         self.graph.events(ids, visibility).await
     }
-    async fn events_of_session(&self, session: &str, limit: usize, visibility: &Visibility) -> Result<Vec<Event>, PortError> {
+    async fn events_of_session(
+        &self,
+        session: &str,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Event>, PortError> {
         self.here("events_of_session")?;
         self.graph.events_of_session(session, limit, visibility).await
     }
@@ -135,7 +179,12 @@ impl GraphStore for Away {
         self.here("vote_of")?;
         self.graph.vote_of(id, principal, visibility).await
     }
-    async fn page(&self, after: Option<MemoryId>, limit: usize, visibility: &Visibility) -> Result<Vec<Memory>, PortError> {
+    async fn page(
+        &self,
+        after: Option<MemoryId>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Result<Vec<Memory>, PortError> {
         self.here("page")?;
         self.graph.page(after, limit, visibility).await
     }
@@ -171,7 +220,11 @@ impl GraphStore for Away {
         self.here("ping")?;
         self.graph.ping().await
     }
-    async fn revisions(&self, id: MemoryId, visibility: &Visibility) -> Result<Vec<(Timestamp, Option<Timestamp>, Memory)>, PortError> {
+    async fn revisions(
+        &self,
+        id: MemoryId,
+        visibility: &Visibility,
+    ) -> Result<Vec<(Timestamp, Option<Timestamp>, Memory)>, PortError> {
         self.here("revisions")?;
         self.graph.revisions(id, visibility).await
     }

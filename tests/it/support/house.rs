@@ -56,8 +56,7 @@ impl House {
         let file = dir.join("config.toml");
         std::fs::write(&file, CONFIG).expect("config written");
         let config = Config::load(Some(&file)).expect("valid settings");
-        let options =
-            ModelOptions { dir: dir.to_owned(), runtime: "".into(), batch: 64, threads: 1, query_cache: 100 };
+        let options = ModelOptions { dir: dir.to_owned(), runtime: "".into(), batch: 64, threads: 1, query_cache: 100 };
         let embedders = models::open(&config.models.embedders, &options).await.expect("the hashing embedder");
         let store = Arc::new(SqliteStore::open(dir.join("graph.db")).await.expect("a graph store"));
         let index: Arc<dyn VectorIndex> = Arc::new(ExactIndex::new(&spaces(&embedders)));
@@ -92,7 +91,8 @@ impl House {
             poll_every: 4 * short,
             ..BacklogSettings::default()
         };
-        let backlog = Backlog::open(self.journal.clone(), graph.clone(), settings).await.expect("a journal that is read");
+        let backlog =
+            Backlog::open(self.journal.clone(), graph.clone(), settings).await.expect("a journal that is read");
         let backlog = Arc::new(backlog);
         let parts = Parts { graph: graph.clone(), backlog: Some(backlog.clone()), ..self.parts.clone() };
         let service = Arc::new(Service::new(parts, self.config.read.clone(), self.config.write.clone()));

@@ -104,11 +104,7 @@ impl Home {
 
     fn served(&self, mut command: Command) -> Served {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path().join("stderr.log"));
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(log.expect("a log"))
-            .spawn()
-            .expect("the binary starts");
+        let mut child = command.stdout(Stdio::piped()).stderr(log.expect("a log")).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let first = lines.next().expect("a first line").expect("text");
         let url = first.split_whitespace().last().expect("the address").trim_end_matches('/').to_owned();
