@@ -16,7 +16,10 @@ use recollect::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{app::App, clock::FixedClock};
+use crate::support::{
+    app::{App, on_neo4j},
+    clock::FixedClock,
+};
 
 const TEXTS: [&str; 8] = [
     "The Harbour Gate opens at nine.",
@@ -241,7 +244,9 @@ fn shown(items: &[RecallItem]) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn asked_as_of_then_the_service_answers_what_it_answered_then() {
     let mut runner = TestRunner::deterministic();
-    let histories = vec(vec(step(), 12), 8).new_tree(&mut runner).unwrap().current();
+    // A server takes much longer for each of the questions.
+    let histories = if on_neo4j() { 2 } else { 8 };
+    let histories = vec(vec(step(), 12), histories).new_tree(&mut runner).unwrap().current();
     for history in histories {
         let mut world = World::new().await;
         let mut then: Vec<(usize, String, Vec<Value>)> = Vec::new();

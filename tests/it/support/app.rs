@@ -41,6 +41,11 @@ kind = "hashing"
 /// Where the clock of each service stands.
 const NOON: &str = "2026-11-30T12:00:00Z";
 
+/// Whether the graph is in a Neo4j server.
+pub fn on_neo4j() -> bool {
+    std::env::var("RECOLLECT_TEST_GRAPH").is_ok_and(|graph| graph == "neo4j")
+}
+
 /// A running service. Stopped when dropped.
 pub struct App {
     pub url: String,
@@ -86,12 +91,11 @@ impl App {
         let (spaces, mut remote) = (spaces(&embedders), remote.clone());
         // As the deadline of reads above.
         remote.neo4j.timeout = Duration::from_secs(20);
-        let (graph, turn) = match std::env::var("RECOLLECT_TEST_GRAPH").as_deref() {
-            Ok("neo4j") => {
-                let (url, turn) = neo4j::emptied().await.expect("RECOLLECT_TEST_NEO4J names a server");
-                (url, Some(turn))
-            }
-            _ => ("sqlite:graph.db".to_owned(), None),
+        let (graph, turn) = if on_neo4j() {
+            let (url, turn) = neo4j::emptied().await.expect("RECOLLECT_TEST_NEO4J names a server");
+            (url, Some(turn))
+        } else {
+            ("sqlite:graph.db".to_owned(), None)
         };
         let graph = backends::open_graph(&graph, dir.path(), &remote).await.expect("a graph store");
         let index = backends::open_index(vectors, dir.path(), &spaces, OpenIndex::Existing, &remote).await;
