@@ -156,7 +156,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
             ..DrainSettings::default()
         },
     ));
-    let mut mend = None;
+    let mut mend = false;
     if how == OpenIndex::Existing {
         let due = match damaged {
             None if volatile => None,
@@ -170,7 +170,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
                 let url = &config.vectors.url;
                 tracing::error!("the vector index {url} is built anew while words are searched: {why}");
                 index.withdraw().await;
-                mend = Some(why);
+                mend = true;
             }
             Some(why) => {
                 anyhow::bail!("the vector index {} cannot be used: {why}; run `recollect reindex`", config.vectors.url)
@@ -208,7 +208,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         let (replay, stopped) = (service.clone(), stop.clone());
         running.push(tokio::spawn(async move { backlog.run(replay, stopped).await }));
     }
-    if mend.is_some() {
+    if mend {
         let (service, stopped) = (service.clone(), stop.clone());
         running.push(tokio::spawn(async move {
             // A stop gives it up; the next start begins again.

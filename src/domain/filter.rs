@@ -23,6 +23,15 @@ impl AsOf {
         })
     }
 
+    /// A stored memory as it was at [`Self::known`], as far as its retirement goes. One that came to us retired has no state
+    /// from before; its end tells when it was still active.
+    pub fn before_retirement(&self, memory: Memory) -> Memory {
+        if self.retires_later(&memory) {
+            return Memory { status: Status::Active, retired_at: None, ..memory };
+        }
+        memory
+    }
+
     /// Whether `memory` was retired after [`Self::known`]: at that moment it was active, and the end of its validity, which
     /// the retirement set, open.
     fn retires_later(&self, memory: &Memory) -> bool {

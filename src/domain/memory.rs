@@ -249,6 +249,21 @@ impl Memory {
     /// Tag of the memories that sum up a session.
     pub const SESSION_SUMMARY: &str = "session-summary";
 
+    /// Counts a vote in place of the same principal's `earlier` one, with the confidence that it leads to.
+    pub fn count_vote(&mut self, earlier: Option<bool>, useful: bool, confidence: f32) {
+        match earlier {
+            Some(true) => self.useful = self.useful.saturating_sub(1),
+            Some(false) => self.not_useful = self.not_useful.saturating_sub(1),
+            None => {}
+        }
+        if useful {
+            self.useful += 1;
+        } else {
+            self.not_useful += 1;
+        }
+        self.confidence = confidence;
+    }
+
     /// What it says, with who said it.
     pub fn said(&self) -> String {
         match &self.speaker {

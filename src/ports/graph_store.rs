@@ -1,6 +1,6 @@
 //! The graph of memories: the truth, and the keyword arm that answers without the vector index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -41,6 +41,30 @@ pub struct KeywordQuery {
     pub filter: Filter,
     /// At most this many answers.
     pub limit: usize,
+}
+
+impl KeywordQuery {
+    /// Distinct terms that are looked up; those beyond come from pasted text and cost more than they find. A store may have
+    /// a bound of its own above it (Lucene takes 1,024 clauses, scopes included).
+    const MAX_TERMS: usize = 256;
+
+    /// The distinct terms to look up; `None` if there must be one that no memory can have. Control characters are borders
+    /// between tokens, and no memory has a term of spaces.
+    pub fn distinct_terms(&self) -> Option<Vec<String>> {
+        let mut taken = HashSet::new();
+        let mut terms = Vec::new();
+        for term in &self.terms {
+            let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            if term.trim().is_empty() {
+                if self.all {
+                    return None;
+                }
+            } else if terms.len() < Self::MAX_TERMS && taken.insert(term.clone()) {
+                terms.push(term);
+            }
+        }
+        Some(terms)
+    }
 }
 
 /// Which part of the graph to fetch.

@@ -1,7 +1,5 @@
 //! Words: a question in Lucene's language, and its answers in order.
 
-use std::collections::HashSet;
-
 use serde::Deserialize;
 
 use super::{
@@ -16,10 +14,7 @@ use crate::{
     ports::{KeywordQuery, Scored},
 };
 
-/// Distinct terms of a question that are looked up; those beyond come from pasted text and cost more than they find. With
-/// the scopes they stay below the 1,024 clauses that Lucene takes.
-const MAX_TERMS: usize = 256;
-/// Scopes that are named to Lucene. Whoever sees more is only filtered by the statement, which looks at each answer.
+/// Scopes that are named to Lucene, which takes 1,024 clauses, terms included. Whoever sees more is only filtered by the statement, which looks at each answer.
 const MAX_SCOPES: usize = 512;
 /// Answers asked for beyond the limit: as many may be equal to the last one before more are asked for.
 const SPARE: usize = 50;
@@ -35,7 +30,7 @@ pub(super) async fn keyword(
     query: &KeywordQuery,
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, Neo4jError> {
-    let Some(expression) = asked_terms(query).and_then(|terms| expression(&terms, query.all, visibility)) else {
+    let Some(expression) = query.distinct_terms().and_then(|terms| expression(&terms, query.all, visibility)) else {
         return Ok(Vec::new());
     };
     let mut asked = query.limit.saturating_add(SPARE);
@@ -66,24 +61,6 @@ pub(super) async fn keyword(
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
     found.truncate(query.limit);
     Ok(found)
-}
-
-/// The distinct terms of the question; `None` if it must have one that no memory can have.
-fn asked_terms(query: &KeywordQuery) -> Option<Vec<String>> {
-    let mut taken = HashSet::new();
-    let mut terms = Vec::new();
-    for term in &query.terms {
-        // Control characters are borders between tokens.
-        let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        if term.trim().is_empty() {
-            if query.all {
-                return None;
-            }
-        } else if terms.len() < MAX_TERMS && taken.insert(term.clone()) {
-            terms.push(term);
-        }
-    }
-    Some(terms)
 }
 
 /// The question in Lucene's language, the reader's scopes inside it without a say in the score; `None` if nothing can

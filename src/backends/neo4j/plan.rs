@@ -659,19 +659,9 @@ impl Plan {
     fn vote(&mut self, id: MemoryId, vote: Vote, confidence: f32, at: Timestamp) {
         let Some(mut record) = self.records.get(&id.0).cloned() else { return };
         self.keep_state(record.clone(), at);
-        let memory = &mut record.memory;
         let key = vote_key(id, &vote.principal);
-        match self.votes.insert(key.clone(), vote.useful) {
-            Some(true) => memory.useful = memory.useful.saturating_sub(1),
-            Some(false) => memory.not_useful = memory.not_useful.saturating_sub(1),
-            None => {}
-        }
-        if vote.useful {
-            memory.useful += 1;
-        } else {
-            memory.not_useful += 1;
-        }
-        memory.confidence = confidence;
+        let earlier = self.votes.insert(key.clone(), vote.useful);
+        record.memory.count_vote(earlier, vote.useful, confidence);
         record.revised_at = at.as_microsecond();
         self.records.insert(id.0, record);
         self.changed.insert(id.0);

@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Memory, MemoryId, Status,
-        Visibility,
+        AsOf, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Memory, MemoryId, Visibility,
     },
     ports::{ConceptUse, Scored, StoreCounts},
 };
@@ -62,17 +61,9 @@ pub(super) async fn memories(
         .map(|row| {
             // The count of uses is of today; the body has the one that this state began with.
             let memory = memory_of_body(&row.body)?;
-            Ok(if row.present { not_yet_retired(memory, known) } else { memory })
+            Ok(if row.present { as_of.before_retirement(memory) } else { memory })
         })
         .collect()
-}
-
-/// A memory that came to us retired has no state from before; its end tells when it was still active.
-fn not_yet_retired(memory: Memory, known: Timestamp) -> Memory {
-    if memory.status.is_retired() && memory.retired_at.is_none_or(|end| known < end) {
-        return Memory { status: Status::Active, retired_at: None, ..memory };
-    }
-    memory
 }
 
 pub(super) async fn recent(

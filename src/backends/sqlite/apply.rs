@@ -418,17 +418,7 @@ fn put_vote(
         .prepare_cached("SELECT useful FROM vote WHERE memory = ?1 AND principal = ?2")?
         .query_row(params![rowid, vote.principal], |row| row.get(0))
         .optional()?;
-    match earlier {
-        Some(true) => memory.useful = memory.useful.saturating_sub(1),
-        Some(false) => memory.not_useful = memory.not_useful.saturating_sub(1),
-        None => {}
-    }
-    if vote.useful {
-        memory.useful += 1;
-    } else {
-        memory.not_useful += 1;
-    }
-    memory.confidence = confidence;
+    memory.count_vote(earlier, vote.useful, confidence);
     transaction
         .prepare_cached(
             "INSERT INTO vote (memory, principal, useful, note, at) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -1,6 +1,6 @@
 //! Reading, all but the walk over the graph.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
@@ -18,13 +18,10 @@ use crate::{
     backends::packed::unpack,
     domain::{
         AsOf, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, Idempotency, Memory,
-        MemoryId, Scope, Status, Visibility,
+        MemoryId, Scope, Visibility,
     },
     ports::{ConceptUse, KeywordQuery, OutboxRow, Recorded, Scored, StoreCounts},
 };
-
-/// Distinct terms of a question that are looked up; those beyond come from pasted text and cost more than they find.
-const MAX_TERMS: usize = 256;
 
 /// So many times the wanted answers are looked at before every memory that shares a word is.
 const BEST_WORDS: usize = 4;
@@ -54,7 +51,7 @@ pub(super) fn memories(
             None => Some(current),
             Some(known) if row.get::<_, i64>(4)? <= known.as_microsecond() => {
                 // The count of uses is of today; the body has the one that this state began with.
-                Some(not_yet_retired(memory_of_body(body(row)?)?, known))
+                Some(as_of.before_retirement(memory_of_body(body(row)?)?))
             }
             Some(known) => state_held(connection, row.get(3)?, known)?,
         };
@@ -80,14 +77,6 @@ fn state_held(connection: &Connection, rowid: i64, known: Timestamp) -> Result<O
         .query_row(params![rowid, known.as_microsecond()], |row| row.get(0))
         .optional()?;
     body.as_deref().map(memory_of_body).transpose()
-}
-
-/// A memory that came to us retired has no state from before; its end tells when it was still active.
-fn not_yet_retired(memory: Memory, known: Timestamp) -> Memory {
-    if memory.status.is_retired() && memory.retired_at.is_none_or(|end| known < end) {
-        return Memory { status: Status::Active, retired_at: None, ..memory };
-    }
-    memory
 }
 
 pub(super) fn by_external_ids(
@@ -168,7 +157,7 @@ pub(super) fn keyword(
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, SqliteError> {
     let seen = Seen::of(connection, visibility)?;
-    let Some(mut terms) = asked_terms(query) else { return Ok(Vec::new()) };
+    let Some(mut terms) = query.distinct_terms() else { return Ok(Vec::new()) };
     if !query.all {
         terms = frequencies.telling(connection, terms)?;
     }
@@ -247,24 +236,6 @@ fn best_words(
     #[expect(clippy::cast_possible_truncation, reason = "a score needs no more digits")]
     let scored = |(score, id)| Scored { id, score: score as f32 };
     Ok((whole || settled).then(|| found.into_iter().map(scored).collect()))
-}
-
-/// The distinct terms of the question; `None` if it must have one that no memory can have.
-fn asked_terms(query: &KeywordQuery) -> Option<Vec<String>> {
-    let mut taken = HashSet::new();
-    let mut terms = Vec::new();
-    for term in &query.terms {
-        // The query language ends at a NUL; other control characters and spaces are borders between tokens.
-        let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        if term.trim().is_empty() {
-            if query.all {
-                return None;
-            }
-        } else if terms.len() < MAX_TERMS && taken.insert(term.clone()) {
-            terms.push(term);
-        }
-    }
-    Some(terms)
 }
 
 /// A term in FTS5's language: a quoted string, in which only the quote has a meaning.
