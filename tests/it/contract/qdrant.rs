@@ -9,13 +9,11 @@ use recollect::{
         self, OpenIndex, Remote,
         qdrant::{QdrantIndex, QdrantSettings, Quantization},
     },
-    domain::{
-        Filter, IndexOp, Kind, Language, MemoryId, MemoryType, NamedVector, Payload, Point, Scope, Status, Visibility,
-    },
+    domain::{Filter, IndexOp, MemoryId, Point, Status},
     ports::{PortError, PortErrorKind, SpaceSpec, VectorIndex, VectorQuery},
 };
-use uuid::Uuid;
 
+use super::vector_index::{self, all, id};
 use crate::support::{
     proxy::{Mode, Proxy},
     qdrant::{Nature, QdrantServer, patient},
@@ -49,32 +47,8 @@ fn said(error: PortError) -> (PortErrorKind, String) {
     (error.kind, text)
 }
 
-fn all() -> Visibility {
-    Visibility::system("test")
-}
-
-fn id(n: u128) -> MemoryId {
-    MemoryId(Uuid::from_u128(n))
-}
-
 fn point(n: u128) -> Point {
-    let payload = Payload {
-        visibility: Scope::Global.key(),
-        status: Status::Active,
-        kind: Kind::Semantic,
-        memory_type: MemoryType::Fact,
-        language: Language::English,
-        tags: Vec::new(),
-        session_id: None,
-        task_id: None,
-        occurred_at: 0,
-        valid_from: i64::MIN,
-        valid_to: i64::MAX,
-        recorded_at: 0,
-        retired_at: i64::MAX,
-        expires_at: i64::MAX,
-    };
-    Point { id: id(n), vectors: vec![NamedVector { space: "one".into(), vector: vec![1.0, n as f32, 0.0] }], payload }
+    vector_index::point(n, [1.0, n as f32, 0.0])
 }
 
 async fn put(index: &dyn VectorIndex, points: impl Iterator<Item = u128>) {

@@ -579,11 +579,11 @@ async fn edge_that_lost_a_part_is_corrupt_and_can_be_made_again() {
     }
 }
 
-fn all() -> Visibility {
+pub(super) fn all() -> Visibility {
     Visibility::system("test")
 }
 
-fn id(n: u128) -> MemoryId {
+pub(super) fn id(n: u128) -> MemoryId {
     MemoryId(Uuid::from_u128(n))
 }
 
@@ -595,7 +595,7 @@ fn named<const N: usize>(space: &str, vector: [f32; N]) -> NamedVector {
     NamedVector { space: space.into(), vector: vector.to_vec() }
 }
 
-fn point(n: u128, vector: [f32; 3]) -> Point {
+pub(super) fn point(n: u128, vector: [f32; 3]) -> Point {
     let payload = Payload {
         visibility: Scope::Global.key(),
         status: Status::Active,
