@@ -183,7 +183,10 @@ async fn archives_of_every_format_so_far_are_read() {
         let archive = ArchiveFolder::open(&sample(format), |_, _| {}).await.unwrap();
         let ((store, _keep), index) = (file().await, small_index());
         carry(&archive, &whole(&store, &index), Part::ALL, |_, _| {}).await.unwrap();
-        assert_eq!(rows(&whole(&store, &index)).await, rows(&newest).await, "format {format}");
+        let (read, newest) = (rows(&whole(&store, &index)).await, rows(&newest).await);
+        // An older format lacks what there was not yet.
+        assert!(read.iter().all(|row| newest.contains(row)), "format {format}");
+        assert!(format < FORMAT || read.len() == newest.len(), "format {format}");
     }
 }
 
