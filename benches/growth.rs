@@ -92,6 +92,7 @@ async fn main() -> anyhow::Result<()> {
         kind: PrincipalKind::Service,
         groups: Default::default(),
         rights: [Right::MemoryRead, Right::MemoryWrite].into(),
+        owner: None,
     };
     let visibility = caller.visibility();
     anyhow::ensure!(graph.total_memories(&visibility).await? == 0, "{} is not empty", options.graph);
@@ -173,6 +174,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
     let parts = Parts {
         graph: graph.store.clone(),
         browse: graph.browse,
+        reviews: graph.reviews,
         index,
         embedders,
         tokens: graph.tokens,
@@ -180,7 +182,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone());
+    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
     Ok(Opened { service, graph: graph.store, drain: draining, stop })
 }
 

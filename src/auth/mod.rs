@@ -31,7 +31,7 @@ const PREFIX: &str = "rcl_";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// Longest name of a principal or a group, in bytes.
-const NAME_BYTES: usize = 128;
+pub const NAME_BYTES: usize = 128;
 /// What a name must be.
 pub const NAME_RULE: &str = "must have between 1 and 128 bytes, no control characters and no blanks at its ends";
 /// The file of the first tokens, in the data folder, and its name until they are all stored.
@@ -162,7 +162,7 @@ fn token(
     {
         return Err(TokenError::RightOfPeople(right));
     }
-    let caller = Caller { principal: principal.to_owned(), kind, groups, rights };
+    let caller = Caller { principal: principal.to_owned(), kind, groups, rights, owner: None };
     Ok(StoredToken { id: id.to_string(), secret_hash: hash(secret), caller, created_at: now })
 }
 

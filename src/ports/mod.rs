@@ -13,12 +13,13 @@ mod graph_store;
 mod journal;
 mod language_model;
 mod reranker;
+mod review_store;
 mod token_store;
 mod vector_index;
 
 pub use archive::{
-    AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, Row, RowPage,
-    TokenRow, TouchedRow, VectorsRow, VoteRow,
+    AnswerRow, Archive, ArchiveSource, ChangeRow, DecidedRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part,
+    RecordRow, Row, RowPage, TokenRow, TouchedRow, VectorsRow, VoteRow,
 };
 pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;
@@ -31,5 +32,6 @@ pub use graph_store::{
 pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};
 pub use reranker::Reranker;
+pub use review_store::{PageQuery, ProposalChange, QueueQuery, ReviewStore, Tally};
 pub use token_store::{StoredToken, TokenStore};
 pub use vector_index::{Rebuild, SpaceSpec, VectorIndex, VectorQuery};

@@ -103,7 +103,7 @@ impl Reader<'_> {
                 Reader { from, ..*self }.records(&statements::ARCHIVE_CHANGES, ChangeFound::row).await
             }
             Part::Answers => self.records(&statements::ARCHIVE_ANSWERS, AnswerFound::row).await,
-            Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
+            Part::Records | Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
         }
     }
 
@@ -202,6 +202,7 @@ struct TokenFound {
     groups: String,
     rights: String,
     created_at: i64,
+    owner: Option<String>,
 }
 
 impl TokenFound {
@@ -215,6 +216,7 @@ impl TokenFound {
             secret_hash: self.secret_hash,
             principal: self.principal,
             kind: self.kind,
+            owner: self.owner,
         }))
     }
 }
@@ -390,6 +392,7 @@ impl ChangeFound {
             id: ChangeId(uuid(&self.id)?),
             at: timestamp(self.at)?,
             memories: touched.collect::<Result<_, Neo4jError>>()?,
+            proposals: Vec::new(),
             actor: self.actor,
             use_case: self.use_case,
             reason: self.reason,
@@ -461,6 +464,7 @@ fn add_token(token: &TokenRow) -> Result<Query, Neo4jError> {
         ("groups", json(&token.groups)?.into()),
         ("rights", json(&token.rights)?.into()),
         ("created_at", time(token.created_at)),
+        ("owner", token.owner.clone().into()),
     ]);
     Ok(statements::ADD_TOKEN.query().param("properties", properties))
 }
@@ -470,7 +474,7 @@ fn needs(rows: &[Row]) -> Needs {
     let mut needs = Needs::default();
     for row in rows {
         match row {
-            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Vectors(_) => {}
+            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Record(_) | Row::Vectors(_) => {}
             Row::Concept(concept) => {
                 needs.concepts.insert(concept.id.0);
             }
@@ -613,6 +617,7 @@ fn writes(rows: &[Row], found: Found) -> Result<Writes, Neo4jError> {
                 };
                 writes.votes.insert(key, vote);
             }
+            Row::Record(_) => return Err(Neo4jError::NotKept),
             Row::Change(change) => {
                 unless(found.changes.contains(&change.id.0), "change")?;
                 let seq = integer(change.seq);

@@ -20,6 +20,7 @@ mod neighbourhood;
 mod nodelay;
 mod plan;
 mod read;
+mod review;
 mod rows;
 mod schema;
 mod settings;

@@ -14,13 +14,14 @@ use super::{
     apply::{Place, Terms, put_event, scope_id, tags, write_memory, write_terms},
     error::SqliteError,
     read::{limited, size},
+    review,
     rows::{Scopes, body_of_memory, edge, integer, memory_of_body, named, timestamp, uuid},
 };
 use crate::{
     domain::{ChangeId, Concept, ConceptId, ConceptKey, EdgeKind, MemoryId},
     ports::{
         AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError,
-        Row, RowPage, TokenRow, TouchedRow, VoteRow,
+        RecordRow, Row, RowPage, TokenRow, TouchedRow, VoteRow,
     },
 };
 
@@ -73,6 +74,7 @@ fn count_of(part: Part) -> Option<&'static str> {
         Part::MentionStates => "SELECT count(*) FROM mention_state",
         Part::Events => "SELECT count(*) FROM event",
         Part::Votes => "SELECT count(*) FROM vote",
+        Part::Records => "SELECT count(*) FROM record",
         Part::Changes => "SELECT count(*) FROM change",
         Part::Answers => "SELECT count(*) FROM idempotency",
         Part::Vectors => return None,
@@ -92,7 +94,7 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
             |row, _| Ok((row.get(0)?, Row::Meta(MetaRow { key: row.get(0)?, value: row.get(1)? }))),
         ),
         Part::Tokens => reader.page(
-            "SELECT id, secret_hash, principal, kind, groups, rights, created_at FROM token WHERE id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, secret_hash, principal, kind, groups, rights, created_at, owner FROM token WHERE id > ?1 ORDER BY id LIMIT ?2",
             String::new(),
             |key| vec![key],
             |row, _| Ok((row.get(0)?, Row::Token(token(row)?))),
@@ -190,6 +192,13 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
                 Ok(((row.get(0)?, row.get(1)?), Row::Vote(vote)))
             },
         ),
+        Part::Records => reader.by_rowid(
+            "SELECT rowid, kind, body, text FROM record WHERE rowid > ?1 ORDER BY rowid LIMIT ?2",
+            |row, _| {
+                let record = review::record(named(row, 1)?, text(row, 2)?)?;
+                Ok(Row::Record(Box::new(RecordRow { record, text: row.get(3)? })))
+            },
+        ),
         Part::Changes => reader.by_rowid(
             "SELECT seq, id, at, actor, use_case, reason, ops FROM change WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             |row, scopes| {
@@ -203,6 +212,7 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
                     reason: row.get(5)?,
                     ops: row.get::<_, i64>(6)?.cast_unsigned(),
                     memories: touched(connection, seq, scopes)?,
+                    proposals: review::decided(connection, seq, scopes)?,
                 }))
             },
         ),
@@ -299,6 +309,7 @@ fn token(row: &SqlRow<'_>) -> Result<TokenRow, SqliteError> {
         groups: list(4)?,
         rights: list(5)?,
         created_at: timestamp(row.get(6)?)?,
+        owner: row.get(7)?,
     })
 }
 
@@ -406,6 +417,7 @@ impl Writer<'_> {
                     vote.at.as_microsecond()
                 ],
             ),
+            Row::Record(row) => review::add(self.transaction, &row.record, row.text.as_deref()),
             Row::Change(change) => self.change(change),
             Row::Answer(answer) => self.answer(answer),
             Row::Vectors(_) => Err(SqliteError::Unwritable("vector")),
@@ -424,8 +436,8 @@ impl Writer<'_> {
         let json = |list: &[String]| serde_json::to_string(list).map_err(|_| SqliteError::Unwritable("token"));
         self.execute(
             "token",
-            "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at, owner)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 token.id,
                 token.secret_hash,
@@ -433,7 +445,8 @@ impl Writer<'_> {
                 token.kind,
                 json(&token.groups)?,
                 json(&token.rights)?,
-                token.created_at.as_microsecond()
+                token.created_at.as_microsecond(),
+                token.owner
             ],
         )
     }
@@ -536,7 +549,7 @@ impl Writer<'_> {
                 params![integer(change.seq), memory.0.as_bytes(), effect.name(), scope_id(self.transaction, scope)?],
             )?;
         }
-        Ok(())
+        change.proposals.iter().try_for_each(|row| review::add_decided(self.transaction, integer(change.seq), row))
     }
 
     fn answer(&self, answer: &AnswerRow) -> Result<(), SqliteError> {
