@@ -1,4 +1,4 @@
-//! Resources: memories, their histories and sessions under their own addresses.
+//! Resources: memories, their histories, sessions, pages of the wiki and proposals under their own addresses.
 //!
 //! To add one: a row in [`templates`], an arm in [`read`].
 
@@ -14,6 +14,7 @@ use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
     read::{BriefRequest, GetRequest, RecallRequest, TraceRequest},
+    review::PageRequest,
     service::Service,
 };
 
@@ -40,6 +41,13 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "A session in short",
             "What a session came to, and its memories in order.",
         ),
+        template(
+            "wiki://page/{slug}",
+            "wiki_page",
+            "A page of the wiki",
+            "The approved text of a page, the memories it cites, and the pages it links to and is linked from.",
+        ),
+        template("review://{id}", "proposal", "A proposal", "What it would change, its risks, and what became of it."),
     ]
 }
 
@@ -82,6 +90,11 @@ pub(super) async fn read(service: &Service, caller: &Caller, uri: &str) -> Resul
         Some(Address::Brief(session_id)) => {
             service.brief(caller, BriefRequest { session_id }).await.and_then(|reply| json(&reply))
         }
+        Some(Address::Page(slug)) => {
+            let request = PageRequest { slug, ..PageRequest::default() };
+            found(service.page(caller, request).await)
+        }
+        Some(Address::Proposal(id)) => found(service.proposal(caller, &id).await),
         None => return Err(not_found(uri)),
     };
     match json {
@@ -95,6 +108,10 @@ fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found("resource not found", Some(serde_json::json!({ "uri": uri })))
 }
 
+fn found(answer: Result<Option<impl Serialize>, Error>) -> Result<String, Error> {
+    json(&answer?.ok_or_else(|| Error::not_found("uri"))?)
+}
+
 fn json(reply: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(reply).map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))
 }
@@ -104,6 +121,8 @@ enum Address {
     Memory(String),
     Trace(String),
     Brief(String),
+    Page(String),
+    Proposal(String),
 }
 
 fn address(uri: &str) -> Option<Address> {
@@ -116,6 +135,14 @@ fn address(uri: &str) -> Option<Address> {
             Some(id) => name(id).map(Address::Trace),
             None => name(memory).map(Address::Memory),
         };
+    }
+    if let Some(slug) = uri.strip_prefix("wiki://page/") {
+        // Slugs have parts; clients write the slash as it is or encoded.
+        let parts: Option<Vec<String>> = slug.split('/').map(name).collect();
+        return parts.map(|parts| Address::Page(parts.join("/")));
+    }
+    if let Some(id) = uri.strip_prefix("review://") {
+        return name(id).map(Address::Proposal);
     }
     name(uri.strip_prefix("session://")?.strip_suffix("/brief")?).map(Address::Brief)
 }
@@ -138,7 +165,16 @@ mod tests {
             ("memory://", None),
             ("memory://01/trace/trace", None),
             ("memory://01/", None),
-            ("wiki://page/x", None),
+            ("wiki://page/x", Some(Address::Page(own("x")))),
+            ("wiki://page/ops/on-call", Some(Address::Page(own("ops/on-call")))),
+            ("wiki://page/ops%2Fon-call", Some(Address::Page(own("ops/on-call")))),
+            ("wiki://page/%E5%80%BC%E7%8F%AD", Some(Address::Page(own("值班")))),
+            ("wiki://page/", None),
+            ("wiki://page/a//b", None),
+            ("wiki://x", None),
+            ("review://01", Some(Address::Proposal(own("01")))),
+            ("review://", None),
+            ("review://01/more", None),
             ("", None),
         ] {
             assert_eq!(address(uri), expected, "{uri}");
