@@ -43,4 +43,10 @@ ids! {
     ConceptId,
     /// A change set; applying the same one twice changes nothing.
     ChangeId,
+    /// A page of the wiki.
+    PageId,
+    /// A revision of a page.
+    RevisionId,
+    /// A proposal in the review queue.
+    ProposalId,
 }

@@ -11,6 +11,9 @@ mod event;
 mod filter;
 mod id;
 mod memory;
+mod page;
+mod proposal;
+mod record;
 mod vector;
 mod visibility;
 
@@ -20,8 +23,14 @@ pub use concept::{Concept, ConceptKey, ConceptOrigin};
 pub use edge::{Direction, Edge, EdgeKind};
 pub use event::{Event, EventDetail, EventKind, Feedback};
 pub use filter::{AsOf, Filter};
-pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
+pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId, PageId, ProposalId, RevisionId};
 pub(crate) use memory::names;
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub use page::{BlameRun, Page, PageChange, PageMeta, Passage, Revision};
+pub use proposal::{
+    Approval, Base, Claim, Comment, Decision, InvalidTransition, Move, Mover, Proposal, ProposalKind, ProposalState,
+    RejectReason, RiskFlag, RiskKind, Subject,
+};
+pub use record::{Record, RecordKeys, RecordKind};
 pub use vector::{NamedVector, cosine};
 pub use visibility::{Scope, Visibility};
