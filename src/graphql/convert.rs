@@ -19,15 +19,19 @@ pub(super) enum NodeType {
     Event,
     Session,
     Task,
+    Page,
+    Proposal,
 }
 
 impl NodeType {
-    const ALL: [(Self, &'static str); 5] = [
+    const ALL: [(Self, &'static str); 7] = [
         (Self::Memory, "Memory"),
         (Self::Concept, "Concept"),
         (Self::Event, "Event"),
         (Self::Session, "Session"),
         (Self::Task, "Task"),
+        (Self::Page, "Page"),
+        (Self::Proposal, "Proposal"),
     ];
 
     fn name(self) -> &'static str {
@@ -108,6 +112,18 @@ pub(super) fn plain_id<S: Serializer>(id: &ID, serializer: S) -> Result<S::Ok, S
 pub(super) fn plain_ids<S: Serializer>(ids: &Option<Vec<ID>>, serializer: S) -> Result<S::Ok, S::Error> {
     let ids: Option<Vec<String>> = ids.as_ref().map(|ids| ids.iter().map(|id| plain(NodeType::Memory, id)).collect());
     ids.serialize(serializer)
+}
+
+pub(super) fn plain_optional_id<S: Serializer>(id: &Option<ID>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.as_ref().map(|id| plain(NodeType::Memory, id)).serialize(serializer)
+}
+
+pub(super) fn plain_proposal<S: Serializer>(id: &ID, serializer: S) -> Result<S::Ok, S::Error> {
+    plain(NodeType::Proposal, id).serialize(serializer)
+}
+
+pub(super) fn plain_optional_proposal<S: Serializer>(id: &Option<ID>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.as_ref().map(|id| plain(NodeType::Proposal, id)).serialize(serializer)
 }
 
 pub(super) fn memory_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ID, D::Error> {

@@ -5,7 +5,7 @@
 use percent_encoding::percent_decode_str;
 use rmcp::{
     ErrorData,
-    model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
+    model::{ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate},
 };
 use serde::Serialize;
 
@@ -13,14 +13,16 @@ use super::server::protocol_error;
 use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
-    read::{BriefRequest, GetRequest, RecallRequest, TraceRequest},
-    review::PageRequest,
+    read::{BriefRequest, GetRequest, RecallRequest, TraceRequest, browse},
+    review::{PageRequest, PagesRequest, ProposalsRequest},
     service::Service,
 };
 
 const JSON: &str = "application/json";
 /// Memories that the list of resources shows.
 const LISTED: i64 = 50;
+/// Records that completions are looked for in.
+const COMPLETED_FROM: i64 = 100;
 
 /// The addresses there are.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
@@ -77,6 +79,62 @@ pub(super) async fn latest(
         ..RecallRequest::default()
     };
     Ok(service.recall(caller, request).await?.items)
+}
+
+/// What can be named in an address or to a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Memory,
+    Session,
+    Page,
+    Proposal,
+}
+
+impl Named {
+    /// What the argument `name` of a resource or prompt names; `None` if it names nothing.
+    pub(super) fn of(reference: &Reference, name: &str) -> Option<Self> {
+        match reference {
+            Reference::Resource(template) => {
+                let known = [
+                    ("memory://", Self::Memory),
+                    ("session://", Self::Session),
+                    ("wiki://", Self::Page),
+                    ("review://", Self::Proposal),
+                ];
+                known.into_iter().find(|(scheme, _)| template.uri.starts_with(scheme)).map(|(_, named)| named)
+            }
+            Reference::Prompt(_) => {
+                let known = [("session_id", Self::Session), ("slug", Self::Page), ("proposal_id", Self::Proposal)];
+                known.into_iter().find(|(known, _)| *known == name).map(|(_, named)| named)
+            }
+        }
+    }
+}
+
+/// Names of what the caller sees, the likeliest first; some do not begin with `begun`.
+pub(super) async fn names(
+    service: &Service,
+    caller: &Caller,
+    named: Named,
+    begun: &str,
+) -> Result<Vec<String>, Error> {
+    let page = browse::PageRequest { first: Some(COMPLETED_FROM), after: None };
+    Ok(match named {
+        Named::Memory => latest(service, caller, COMPLETED_FROM).await?.into_iter().map(|item| item.id).collect(),
+        Named::Session => {
+            latest(service, caller, COMPLETED_FROM).await?.into_iter().filter_map(|item| item.session_id).collect()
+        }
+        Named::Page => {
+            let prefix = Some(begun.to_owned()).filter(|begun| !begun.is_empty());
+            let wanted = PagesRequest { prefix, ..PagesRequest::default() };
+            let found = service.pages(caller, &wanted, &page).await?;
+            found.items.into_iter().map(|(_, page)| page.slug).collect()
+        }
+        Named::Proposal => {
+            let found = service.proposals(caller, &ProposalsRequest::default(), &page).await?;
+            found.items.into_iter().map(|(_, proposal)| proposal.id).collect()
+        }
+    })
 }
 
 /// Reads the resource at `uri`.
