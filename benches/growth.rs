@@ -90,6 +90,7 @@ async fn main() -> anyhow::Result<()> {
         kind: PrincipalKind::Service,
         groups: Default::default(),
         rights: [Right::MemoryRead, Right::MemoryWrite].into(),
+        owner: None,
     };
     let visibility = caller.visibility();
     anyhow::ensure!(graph.total_memories(&visibility).await? == 0, "{} is not empty", options.graph);

@@ -162,7 +162,7 @@ fn token(
     {
         return Err(TokenError::RightOfPeople(right));
     }
-    let caller = Caller { principal: principal.to_owned(), kind, groups, rights };
+    let caller = Caller { principal: principal.to_owned(), kind, groups, rights, owner: None };
     Ok(StoredToken { id: id.to_string(), secret_hash: hash(secret), caller, created_at: now })
 }
 

@@ -14,13 +14,13 @@ use uuid::Uuid;
 use super::circuit::{Circuit, CircuitSettings};
 use crate::{
     domain::{
-        AsOf, ChangeSet, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Memory, MemoryId,
-        Payload, Scope, Visibility,
+        AsOf, ChangeSet, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Memory, MemoryId, Page,
+        PageId, Payload, Proposal, ProposalId, Record, Revision, Scope, Visibility,
     },
     ports::{
         Applied, AuditRow, Browse, ConceptMember, ConceptUse, GraphStore, Group, GroupSummary, KeywordQuery, Listing,
-        MemoryChange, Neighbourhood, NeighbourhoodQuery, OutboxRow, PortError, Rebuild, Recorded, Scored, StoreCounts,
-        StoredToken, TokenStore, VectorIndex, VectorQuery,
+        MemoryChange, Neighbourhood, NeighbourhoodQuery, OutboxRow, PageQuery, PortError, ProposalChange, QueueQuery,
+        Rebuild, Recorded, ReviewStore, Scored, StoreCounts, StoredToken, Tally, TokenStore, VectorIndex, VectorQuery,
     },
 };
 
@@ -149,6 +149,40 @@ guarded!(Browse {
     fn audit(before: Option<u64>, limit: usize, visibility: &Visibility) -> Vec<AuditRow>;
     fn changes(after: u64, limit: usize, visibility: &Visibility) -> Vec<MemoryChange>;
     fn last_change() -> u64;
+});
+
+guarded!(ReviewStore {
+    fn records(ids: &[Uuid], visibility: &Visibility) -> Vec<Record>;
+    fn text(id: Uuid, visibility: &Visibility) -> Option<String>;
+    fn pages_named(names: &[String], visibility: &Visibility) -> Vec<Page>;
+    fn pages(
+        query: &PageQuery,
+        after: Option<(String, PageId)>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Vec<Page>;
+    fn history(
+        page: PageId,
+        before: Option<u64>,
+        until: Option<Timestamp>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Vec<Revision>;
+    fn queue(
+        query: &QueueQuery,
+        after: Option<(Timestamp, ProposalId)>,
+        limit: usize,
+        visibility: &Visibility,
+    ) -> Vec<Proposal>;
+    fn queue_total(query: &QueueQuery, visibility: &Visibility) -> usize;
+    fn tallies(visibility: &Visibility) -> Vec<Tally>;
+    fn waiting(limit: usize, visibility: &Visibility) -> Vec<Timestamp>;
+    fn proposal_changes(
+        after: u64,
+        limit: usize,
+        author: Option<&str>,
+        visibility: &Visibility,
+    ) -> Vec<ProposalChange>;
 });
 
 guarded!(TokenStore {

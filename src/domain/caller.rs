@@ -122,6 +122,8 @@ pub struct Caller {
     pub groups: BTreeSet<String>,
     /// What it may do.
     pub rights: BTreeSet<Right>,
+    /// The person who answers for it, if it is an agent: that person does not decide on what it proposes.
+    pub owner: Option<String>,
 }
 
 impl Caller {
@@ -132,6 +134,7 @@ impl Caller {
             kind: PrincipalKind::Human,
             groups: BTreeSet::new(),
             rights: Right::ALL.into_iter().map(|(right, _)| right).collect(),
+            owner: None,
         }
     }
 

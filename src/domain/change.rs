@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{
-    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Status,
+    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Record, Status,
     UnknownName, memory::names,
 };
 
@@ -136,6 +136,16 @@ pub enum Op {
     Forget {
         /// The memory.
         id: MemoryId,
+    },
+    /// Creates a page, a revision or a proposal (`expected_version` 0), or replaces the version named, with the text beside
+    /// it. A name of a page that another page of its scope has is a conflict.
+    PutRecord {
+        /// The whole record.
+        record: Box<Record>,
+        /// Its text; `None` leaves the one that is stored.
+        text: Option<String>,
+        /// Version that must be stored now; 0 for a new record. Anything else is a conflict.
+        expected_version: u64,
     },
 }
 
@@ -315,7 +325,12 @@ impl ChangeSet {
                 Op::PutMemory { memory, .. } => ids.extend([memory.id.0]),
                 Op::Touch { ids: touched } => ids.extend(touched.iter().map(|id| id.0)),
                 Op::Retire { id, .. } | Op::SetSpaces { id, .. } | Op::Vote { id, .. } => ids.extend([id.0]),
-                Op::PutEdge(_) | Op::DropEdges { .. } | Op::PutConcept(_) | Op::PutEvent(_) | Op::Forget { .. } => {}
+                Op::PutEdge(_)
+                | Op::DropEdges { .. }
+                | Op::PutConcept(_)
+                | Op::PutEvent(_)
+                | Op::Forget { .. }
+                | Op::PutRecord { .. } => {}
             }
         }
         ids

@@ -41,6 +41,9 @@ pub struct PageMeta {
     /// Labels of the concepts it belongs to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
+    /// How the file it was imported from began, up to its text; an export writes it as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front: Option<String>,
     /// Whether it is gone; it can be brought back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,

@@ -57,6 +57,7 @@ fn owner(scope: Option<&str>) -> Caller {
         kind: PrincipalKind::Service,
         groups: BTreeSet::new(),
         rights: BTreeSet::from([Right::MemoryRead, Right::MemoryWrite]),
+        owner: None,
     }
 }
 

@@ -81,6 +81,9 @@ pub struct TokenRow {
     pub rights: Vec<String>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// Who answers for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// A memory in its present state.

@@ -13,6 +13,7 @@ mod graph_store;
 mod journal;
 mod language_model;
 mod reranker;
+mod review_store;
 mod token_store;
 mod vector_index;
 
@@ -31,5 +32,6 @@ pub use graph_store::{
 pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};
 pub use reranker::Reranker;
+pub use review_store::{PageQuery, ProposalChange, QueueQuery, ReviewStore, Tally};
 pub use token_store::{StoredToken, TokenStore};
 pub use vector_index::{Rebuild, SpaceSpec, VectorIndex, VectorQuery};

@@ -16,10 +16,10 @@ mod words;
 
 pub use blame::{blame_first, blame_next};
 pub use diff::{Diff, DiffLine, DiffPart, Hunk};
-pub use folder::{FileError, PageText, parse_file, write_file};
+pub use folder::{FileError, FileScope, PageFields, parse_file, write_file};
 pub use markup::{Reference, citations, is_slug, links, slug_of};
 pub use marks::{Marks, marks};
 pub use merge::{Clash, Merge, Piece, Resolution, merge, resolve};
 pub use passage::{Part, parts};
 pub use patch::apply_patch;
-pub use render::{html, sanitised};
+pub use render::html;

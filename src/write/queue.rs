@@ -278,7 +278,7 @@ fn writer(change: &ChangeSet) -> Caller {
         Some(Scope::Shared(group)) => [group.clone()].into(),
         _ => Default::default(),
     };
-    Caller { principal: change.actor.clone(), kind: PrincipalKind::Service, groups, rights: Default::default() }
+    Caller { principal: change.actor.clone(), kind: PrincipalKind::Service, groups, rights: Default::default(), owner: None }
 }
 
 /// By the drafts' ids, the memories that have their external ids and say something else.

@@ -202,6 +202,7 @@ struct TokenFound {
     groups: String,
     rights: String,
     created_at: i64,
+    owner: Option<String>,
 }
 
 impl TokenFound {
@@ -215,6 +216,7 @@ impl TokenFound {
             secret_hash: self.secret_hash,
             principal: self.principal,
             kind: self.kind,
+            owner: self.owner,
         }))
     }
 }
@@ -461,6 +463,7 @@ fn add_token(token: &TokenRow) -> Result<Query, Neo4jError> {
         ("groups", json(&token.groups)?.into()),
         ("rights", json(&token.rights)?.into()),
         ("created_at", time(token.created_at)),
+        ("owner", token.owner.clone().into()),
     ]);
     Ok(statements::ADD_TOKEN.query().param("properties", properties))
 }

@@ -19,6 +19,7 @@ mod lookup;
 mod neighbourhood;
 mod plan;
 mod read;
+mod review;
 mod rows;
 mod schema;
 mod settings;

@@ -107,7 +107,7 @@ impl Needs {
             Op::PutConcept(concept) => {
                 self.concepts.insert(concept.id.0);
             }
-            Op::PutEvent(_) => {}
+            Op::PutEvent(_) | Op::PutRecord { .. } => {}
             Op::Forget { id } => {
                 self.whole.insert(id.0);
                 self.naming.insert(id.0);
@@ -511,6 +511,7 @@ impl Plan {
                 self.note(id.0, Effect::Forgotten);
                 self.forget(id.0);
             }
+            Op::PutRecord { .. } => return Err(Neo4jError::NotKept),
         }
         Ok(())
     }

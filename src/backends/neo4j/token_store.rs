@@ -29,6 +29,7 @@ impl TokenStore for Neo4jStore {
                 ("groups", json(serde_json::to_string(&token.caller.groups))?.into()),
                 ("rights", json(serde_json::to_string(&token.caller.rights))?.into()),
                 ("created_at", time(token.created_at)),
+                ("owner", token.caller.owner.clone().into()),
             ]);
             let query = statements::ADD_TOKEN.query().param("properties", properties);
             self.connection.write_one::<Nothing>(query).await.map(|_| ())
@@ -74,6 +75,8 @@ struct Row {
     groups: String,
     rights: String,
     created_at: i64,
+    #[serde(default)]
+    owner: Option<String>,
 }
 
 impl Row {
@@ -87,6 +90,7 @@ impl Row {
                 kind: rows::named(&self.kind)?,
                 groups: serde_json::from_str(&self.groups).map_err(unreadable)?,
                 rights: serde_json::from_str(&self.rights).map_err(unreadable)?,
+                owner: self.owner,
             },
             created_at: timestamp(self.created_at)?,
         })

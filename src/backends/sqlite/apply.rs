@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::{
     error::SqliteError,
+    review,
     rows::{body_of_memory, integer, memory, memory_columns},
 };
 use crate::{
@@ -102,6 +103,9 @@ fn apply_one(
                 note(transaction, seq, id.0, Effect::Forgotten)?;
                 clear_reasons(transaction, seq, *id)?;
                 forget(transaction, *id, &mut loosened, unwritten)?;
+            }
+            Op::PutRecord { record, text, expected_version } => {
+                review::put(transaction, seq, record, text.as_deref(), *expected_version)?;
             }
         }
     }

@@ -92,7 +92,7 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
             |row, _| Ok((row.get(0)?, Row::Meta(MetaRow { key: row.get(0)?, value: row.get(1)? }))),
         ),
         Part::Tokens => reader.page(
-            "SELECT id, secret_hash, principal, kind, groups, rights, created_at FROM token WHERE id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, secret_hash, principal, kind, groups, rights, created_at, owner FROM token WHERE id > ?1 ORDER BY id LIMIT ?2",
             String::new(),
             |key| vec![key],
             |row, _| Ok((row.get(0)?, Row::Token(token(row)?))),
@@ -299,6 +299,7 @@ fn token(row: &SqlRow<'_>) -> Result<TokenRow, SqliteError> {
         groups: list(4)?,
         rights: list(5)?,
         created_at: timestamp(row.get(6)?)?,
+        owner: row.get(7)?,
     })
 }
 
@@ -424,8 +425,8 @@ impl Writer<'_> {
         let json = |list: &[String]| serde_json::to_string(list).map_err(|_| SqliteError::Unwritable("token"));
         self.execute(
             "token",
-            "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at, owner)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 token.id,
                 token.secret_hash,
@@ -433,7 +434,8 @@ impl Writer<'_> {
                 token.kind,
                 json(&token.groups)?,
                 json(&token.rights)?,
-                token.created_at.as_microsecond()
+                token.created_at.as_microsecond(),
+                token.owner
             ],
         )
     }

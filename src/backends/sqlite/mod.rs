@@ -16,6 +16,7 @@ mod graph_store;
 mod journal;
 mod neighbourhood;
 mod read;
+mod review;
 mod rows;
 mod schema;
 mod token_store;

@@ -21,8 +21,8 @@ impl TokenStore for SqliteStore {
             let json = |result: serde_json::Result<String>| result.map_err(|_| SqliteError::Unwritable("token"));
             connection
                 .prepare_cached(
-                    "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    "INSERT INTO token (id, secret_hash, principal, kind, groups, rights, created_at, owner)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 )?
                 .execute(params![
                     token.id,
@@ -31,7 +31,8 @@ impl TokenStore for SqliteStore {
                     token.caller.kind.name(),
                     json(serde_json::to_string(&token.caller.groups))?,
                     json(serde_json::to_string(&token.caller.rights))?,
-                    token.created_at.as_microsecond()
+                    token.created_at.as_microsecond(),
+                    token.caller.owner
                 ])?;
             Ok(())
         })
@@ -43,7 +44,7 @@ impl TokenStore for SqliteStore {
         self.read("token_by_hash", move |connection| {
             connection
                 .prepare_cached(
-                    "SELECT id, secret_hash, principal, kind, groups, rights, created_at FROM token WHERE secret_hash = ?1",
+                    "SELECT id, secret_hash, principal, kind, groups, rights, created_at, owner FROM token WHERE secret_hash = ?1",
                 )?
                 .query_and_then([secret_hash], token)?
                 .next()
@@ -56,7 +57,7 @@ impl TokenStore for SqliteStore {
         self.read("tokens", |connection| {
             connection
                 .prepare_cached(
-                    "SELECT id, secret_hash, principal, kind, groups, rights, created_at FROM token ORDER BY created_at, id",
+                    "SELECT id, secret_hash, principal, kind, groups, rights, created_at, owner FROM token ORDER BY created_at, id",
                 )?
                 .query_and_then([], token)?
                 .collect()
@@ -84,6 +85,7 @@ fn token(row: &Row<'_>) -> Result<StoredToken, SqliteError> {
             kind: named(row, 3)?,
             groups: serde_json::from_str(&groups).map_err(unreadable)?,
             rights: serde_json::from_str(&rights).map_err(unreadable)?,
+            owner: row.get(7)?,
         },
         created_at: timestamp(row.get(6)?)?,
     })

@@ -238,6 +238,7 @@ pub async fn fill(store: &dyn Store, index: &dyn VectorIndex) {
         kind: PrincipalKind::Service,
         groups: BTreeSet::from(["crew".to_owned(), "港口".to_owned()]),
         rights: BTreeSet::from([Right::MemoryWrite, Right::MemoryRead]),
+        owner: None,
     };
     let token = StoredToken { id: "t1".to_owned(), secret_hash: "5e".repeat(32), caller, created_at: at(5) };
     store.add_token(&token).await.unwrap();

@@ -56,6 +56,7 @@ fn reader(principal: &str) -> Visibility {
         kind: PrincipalKind::Human,
         groups: BTreeSet::new(),
         rights: BTreeSet::new(),
+        owner: None,
     }
     .visibility()
 }

@@ -95,6 +95,7 @@ fn reader(principal: &str, groups: &[&str]) -> Visibility {
         kind: PrincipalKind::Agent,
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
         rights: BTreeSet::new(),
+        owner: None,
     }
     .visibility()
 }

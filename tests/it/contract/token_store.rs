@@ -34,6 +34,7 @@ fn token(n: i64, principal: &str) -> StoredToken {
             kind: PrincipalKind::Agent,
             groups: BTreeSet::from(["ops".to_owned(), "研发".to_owned()]),
             rights: BTreeSet::from([Right::MemoryRead, Right::MemoryWrite]),
+            owner: Some("ann".to_owned()),
         },
         created_at: at(n),
     }
