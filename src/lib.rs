@@ -21,4 +21,5 @@ pub mod scoring;
 pub mod service;
 pub mod telemetry;
 pub mod text;
+pub mod webhooks;
 pub mod write;

@@ -222,6 +222,13 @@ pub(super) fn call<'a>(
     Some((row.call)(service, caller, arguments))
 }
 
+/// What the tool `name` answers, as JSON, for whoever is in the same process.
+pub async fn call_tool(service: &Service, caller: &Caller, name: &str, arguments: Value) -> Result<String, Error> {
+    let unknown = || Error::bad_input("name", "no such tool");
+    let row = rows().find(|row| row.name == name).ok_or_else(unknown)?;
+    (row.call)(service, caller, arguments).await
+}
+
 fn listed(row: &Row) -> Tool {
     let reads = row.effect == Effect::Reads;
     let annotations = ToolAnnotations::with_title(row.title)
