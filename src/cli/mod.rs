@@ -10,6 +10,7 @@ mod journal;
 mod memory;
 mod moving;
 mod output;
+mod pages;
 mod paint;
 mod remote;
 mod review;

@@ -9,7 +9,7 @@ use super::{
     Context,
     faces::{body, query, tool},
     memory::Target,
-    output, paint,
+    output, pages, paint,
 };
 
 #[derive(Debug, Subcommand)]
@@ -28,6 +28,8 @@ pub(super) enum WikiCommand {
     Revert(RevertArgs),
     /// Propose a new page, or an edit, rename or deletion of one; a person decides.
     Propose(ProposeArgs),
+    /// Write all pages to a folder of Markdown, from which `import pages` makes them again.
+    Export(pages::ExportPagesArgs),
 }
 
 #[derive(Debug, Args)]
@@ -179,6 +181,7 @@ pub(super) async fn wiki(ctx: Context, command: WikiCommand) -> anyhow::Result<(
         WikiCommand::Diff(args) => diff(ctx, args).await,
         WikiCommand::Revert(args) => revert(ctx, args).await,
         WikiCommand::Propose(args) => propose(ctx, args).await,
+        WikiCommand::Export(args) => pages::export(ctx, args).await,
     }
 }
 

@@ -783,6 +783,8 @@ pub(super) struct Me {
     groups: Vec<String>,
     /// What it may do.
     rights: Vec<Right>,
+    /// Who answers for it, if it is an agent.
+    owner: Option<String>,
 }
 
 impl TryFrom<&domain::Caller> for Me {
@@ -793,6 +795,7 @@ impl TryFrom<&domain::Caller> for Me {
             kind: named(caller.kind.name())?,
             groups: caller.groups.iter().cloned().collect(),
             rights: caller.rights.iter().map(|right| named(right.name())).collect::<std::result::Result<_, _>>()?,
+            owner: caller.owner.clone(),
         })
     }
 }
