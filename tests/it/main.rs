@@ -29,3 +29,4 @@ mod stores;
 mod support;
 mod telemetry;
 mod tidy;
+mod webhooks;
