@@ -145,6 +145,9 @@ pub(super) fn camel(name: &str) -> String {
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |name, word| {
         let mut letters = word.chars();
-        name + &letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+        match letters.next() {
+            Some(first) => name.chars().chain(first.to_uppercase()).chain(letters).collect(),
+            None => name,
+        }
     })
 }

@@ -19,6 +19,7 @@ mod query;
 mod review;
 mod review_input;
 mod review_mutation;
+mod review_payload;
 mod review_query;
 mod subscription;
 mod types;

@@ -12,8 +12,8 @@ use super::{
         Code, DateTime, Outcome, PageChange, PrincipalKind, ProposalKind, ProposalState, RejectReason, Scope, Source,
         Status,
     },
-    types::{Memory, UserError, memory_of},
-    wiki::{Citation, Diff, Page, Rendered, Revision, Risk, page_of, proposal_of},
+    types::{Memory, memory_of},
+    wiki::{Citation, Diff, Page, Rendered, Risk, page_of, proposal_of},
 };
 use crate::{domain::ProposalId, error::Error, review};
 
@@ -121,7 +121,7 @@ impl Proposal {
 #[ComplexObject]
 impl Proposal {
     /// Its global id.
-    async fn id(&self) -> ID {
+    pub(super) async fn id(&self) -> ID {
         global(NodeType::Proposal, &self.uuid)
     }
 
@@ -375,150 +375,6 @@ impl ReviewChange {
     /// The proposal as it is now.
     async fn proposal(&self, ctx: &Context<'_>) -> Result<Option<Proposal>> {
         proposal_of(ctx, &self.proposal_id).await
-    }
-}
-
-macro_rules! payloads {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $kind:ty),* $(,)? })+) => {$(
-        $(#[$doc])*
-        #[derive(Default, SimpleObject)]
-        pub(super) struct $name {
-            $($(#[$fdoc])* pub $field: $kind,)*
-            /// What was done.
-            pub outcome: Option<Outcome>,
-            /// Why it was not taken.
-            pub user_errors: Vec<UserError>,
-        }
-    )+};
-}
-
-payloads! {
-    /// A proposal that waits now.
-    ProposeEditPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that waits now.
-    ProposeDecisionPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that says something else now.
-    ReviseProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that was taken back by its author.
-    WithdrawProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that the caller holds.
-    ClaimProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that the caller holds, if there was one to hold.
-    ClaimNextProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that nobody holds.
-    ReleaseProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal with a further comment.
-    CommentOnProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// A proposal that clashes no longer.
-    ResolveProposalPayload {
-        /// The proposal.
-        proposal: Option<Proposal>,
-    }
-
-    /// What a yes did.
-    ApproveProposalPayload {
-        /// The proposal after it; where the yes was not taken, as it is now.
-        proposal: Option<Proposal>,
-        /// Number of the page's new head, if it has one.
-        revision: Option<i64>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
-    }
-
-    /// What a no did.
-    RejectProposalPayload {
-        /// The proposal after it; where the no was not taken, as it is now.
-        proposal: Option<Proposal>,
-        /// Number of the page's new head, if it has one.
-        revision: Option<i64>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
-    }
-
-    /// A proposal that is back with its author.
-    RequestChangesPayload {
-        /// The proposal after it; where it was not taken, as it is now.
-        proposal: Option<Proposal>,
-        /// Number of the page's new head, if it has one.
-        revision: Option<i64>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
-    }
-
-    /// A decision that was taken back.
-    UndoDecisionPayload {
-        /// The proposal after it; where it was not taken, as it is now.
-        proposal: Option<Proposal>,
-        /// Number of the page's new head, if it has one.
-        revision: Option<i64>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
-    }
-
-    /// A proposal whose effect was taken back.
-    RevertProposalPayload {
-        /// The proposal after it; where it was not taken, as it is now.
-        proposal: Option<Proposal>,
-        /// Number of the page's new head, if it has one.
-        revision: Option<i64>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
-    }
-
-    /// What a decision on many did.
-    ReviewProposalsPayload {
-        /// One for each, in the order given.
-        items: Vec<ItemOutcome>,
-        /// Whether nothing was done.
-        dry_run: bool,
-    }
-
-    /// What became of a run.
-    RevertRunPayload {
-        /// One for each of its proposals, the latest first.
-        items: Vec<ItemOutcome>,
-        /// Whether nothing was done.
-        dry_run: bool,
-    }
-
-    /// A revision that takes another back.
-    RevertRevisionPayload {
-        /// The new one.
-        revision: Option<Revision>,
-        /// Id of the change, as in the audit log.
-        operation_id: Option<String>,
     }
 }
 

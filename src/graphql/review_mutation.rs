@@ -8,16 +8,17 @@ use super::{
     loader::{asking, service},
     mutation::taken,
     names::Outcome,
-    review::{
-        ApproveProposalPayload, ClaimNextProposalPayload, ClaimProposalPayload, CommentOnProposalPayload, ItemOutcome,
-        Proposal, ProposeDecisionPayload, ProposeEditPayload, RejectProposalPayload, ReleaseProposalPayload,
-        RequestChangesPayload, ResolveProposalPayload, RevertProposalPayload, RevertRevisionPayload, RevertRunPayload,
-        ReviewProposalsPayload, ReviseProposalPayload, UndoDecisionPayload, WithdrawProposalPayload,
-    },
+    review::{ItemOutcome, Proposal},
     review_input::{
         ApproveProposalInput, CommentOnProposalInput, ProposalFilter, ProposalInput, ProposeDecisionInput,
         ProposeEditInput, RejectProposalInput, RequestChangesInput, ResolveProposalInput, RevertProposalInput,
         RevertRevisionInput, RevertRunInput, ReviewProposalsInput, ReviseProposalInput, WithdrawProposalInput,
+    },
+    review_payload::{
+        ApproveProposalPayload, ClaimNextProposalPayload, ClaimProposalPayload, CommentOnProposalPayload,
+        ProposeDecisionPayload, ProposeEditPayload, RejectProposalPayload, ReleaseProposalPayload,
+        RequestChangesPayload, ResolveProposalPayload, RevertProposalPayload, RevertRevisionPayload, RevertRunPayload,
+        ReviewProposalsPayload, ReviseProposalPayload, UndoDecisionPayload, WithdrawProposalPayload,
     },
     types::UserError,
     wiki::proposal_of,

@@ -81,7 +81,7 @@ impl Page {
 #[ComplexObject]
 impl Page {
     /// Its global id.
-    async fn id(&self) -> ID {
+    pub(super) async fn id(&self) -> ID {
         global(NodeType::Page, &self.uuid)
     }
 

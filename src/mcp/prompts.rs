@@ -150,7 +150,7 @@ async fn checklist(service: &Service, caller: &Caller, id: &str) -> Result<Strin
 
 /// A text that cannot be taken for anything but a text.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }
 
 async fn block(service: &Service, caller: &Caller, request: RecallRequest) -> Result<String, Error> {

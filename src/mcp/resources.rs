@@ -107,6 +107,7 @@ impl Named {
                 let known = [("session_id", Self::Session), ("slug", Self::Page), ("proposal_id", Self::Proposal)];
                 known.into_iter().find(|(known, _)| *known == name).map(|(_, named)| named)
             }
+            _ => None,
         }
     }
 }
