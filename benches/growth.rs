@@ -179,7 +179,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone());
+    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
     Ok(Opened { service, graph: graph.store, drain: draining, stop })
 }
 

@@ -8,7 +8,9 @@ use std::{fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, memory::names};
+use super::{
+    Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, memory::names,
+};
 
 names! {
     /// What is proposed.
@@ -482,12 +484,7 @@ impl Proposal {
         Self { decision: None, ..self }.moved(&[Rejected, ChangesRequested], Pending, mover)
     }
 
-    fn moved(
-        mut self,
-        from: &[ProposalState],
-        to: ProposalState,
-        mover: Mover<'_>,
-    ) -> Result<Self, InvalidTransition> {
+    fn moved(mut self, from: &[ProposalState], to: ProposalState, mover: Mover<'_>) -> Result<Self, InvalidTransition> {
         if !from.contains(&self.state) {
             return Err(InvalidTransition { from: self.state, to });
         }

@@ -31,11 +31,7 @@ pub(super) async fn proposal(ctx: &ReviewContext<'_>, caller: &Caller, id: &str)
 }
 
 /// A proposal that the caller sees, if there is one.
-pub(super) async fn find(
-    ctx: &ReviewContext<'_>,
-    caller: &Caller,
-    id: ProposalId,
-) -> Result<Option<Proposal>, Error> {
+pub(super) async fn find(ctx: &ReviewContext<'_>, caller: &Caller, id: ProposalId) -> Result<Option<Proposal>, Error> {
     let found = ctx.reviews.records(&[id.0], &caller.visibility()).await?.into_iter().next();
     Ok(match found {
         Some(Record::Proposal(proposal)) if sees(caller, &proposal) => Some(proposal),
@@ -103,11 +99,7 @@ pub(super) async fn page_named(
 }
 
 /// The page of exactly this scope with this name.
-pub(super) async fn page_in_scope(
-    ctx: &ReviewContext<'_>,
-    slug: &str,
-    scope: &Scope,
-) -> Result<Option<Page>, Error> {
+pub(super) async fn page_in_scope(ctx: &ReviewContext<'_>, slug: &str, scope: &Scope) -> Result<Option<Page>, Error> {
     let found = ctx.reviews.pages_named(&[PageMeta::name_of(slug)], &Visibility::only(scope)).await?;
     Ok(found.into_iter().next())
 }

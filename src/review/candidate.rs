@@ -122,11 +122,7 @@ pub(super) async fn found(
 }
 
 /// The text beside a record that is there.
-pub(super) async fn text_of(
-    ctx: &ReviewContext<'_>,
-    id: uuid::Uuid,
-    visibility: &Visibility,
-) -> Result<String, Error> {
+pub(super) async fn text_of(ctx: &ReviewContext<'_>, id: uuid::Uuid, visibility: &Visibility) -> Result<String, Error> {
     let text = ctx.reviews.text(id, visibility).await?;
     text.ok_or_else(|| Error::new(ErrorCode::Internal, "a record of the wiki has lost its text"))
 }

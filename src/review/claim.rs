@@ -34,8 +34,9 @@ async fn claimed(ctx: &ReviewContext<'_>, caller: &Caller, proposal: Proposal) -
     let version = proposal.version;
     let state = proposal.state;
     let claim = Claim { by: caller.principal.clone(), until };
-    let claimed = proposal.claimed(claim, now).map_err(|_| conflict("id", format!("id: is {state}, not to be claimed")))?;
-    put(ctx, caller, "claim_proposal", claimed, version, now).await
+    let claimed =
+        proposal.claimed(claim, now).map_err(|_| conflict("id", format!("id: is {state}, not to be claimed")))?;
+    Ok(put(ctx, caller, "claim_proposal", claimed, version, now).await?.0)
 }
 
 /// Takes the oldest pending proposal that nobody holds and the caller may decide on, if there is one.
@@ -83,6 +84,6 @@ async fn release_once(ctx: &ReviewContext<'_>, caller: &Caller, id: &str) -> Res
         return full(ctx, caller, &proposal).await;
     }
     let version = proposal.version;
-    let released = put(ctx, caller, "release_proposal", proposal.released(now), version, now).await?;
+    let (released, _) = put(ctx, caller, "release_proposal", proposal.released(now), version, now).await?;
     full(ctx, caller, &released).await
 }

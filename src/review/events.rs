@@ -57,7 +57,11 @@ pub async fn stats_of(ctx: &ReviewContext<'_>, visibility: &Visibility) -> Resul
     // Oldest first, so ages fall.
     let age = |share: f64| -> i64 {
         let place = (share * since.len() as f64).ceil() as usize;
-        since.len().checked_sub(place.max(1)).and_then(|at| since.get(at)).map_or(0, |at| now.duration_since(*at).as_secs())
+        since
+            .len()
+            .checked_sub(place.max(1))
+            .and_then(|at| since.get(at))
+            .map_or(0, |at| now.duration_since(*at).as_secs())
     };
     let of = |states: &[ProposalState]| -> usize {
         tallies.iter().filter(|tally| states.contains(&tally.state)).map(|tally| tally.count).sum()

@@ -26,14 +26,10 @@ mod settings;
 mod undo;
 
 pub use claim::{claim_next, claim_proposal, release_proposal};
-pub use decide::{
-    approve_proposal, expire_proposals, reject_proposal, request_changes, review_proposals,
-};
+pub use decide::{approve_proposal, expire_proposals, reject_proposal, request_changes, review_proposals};
 pub use events::{review_events, review_stats, stats_of};
 pub use folder::{export_pages, import_pages};
-pub use pages::{
-    page, page_blame, page_diff, page_history, pages, pages_by_id, render_page, search_pages,
-};
+pub use pages::{page, page_blame, page_diff, page_history, pages, pages_by_id, render_page, search_pages};
 pub use propose::{
     comment_on_proposal, propose_decision, propose_edit, resolve_proposal, revise_proposal, withdraw_proposal,
 };

@@ -68,13 +68,14 @@ pub(super) async fn flags(ctx: &ReviewContext<'_>, edit: &Edit<'_>) -> Result<Ve
             flag(RiskKind::LargeDeletion, vec![format!("{:.0} % of the page", share * 100.0)]);
         }
     }
-    let text = format!("{}\n{}", edit.proposed.meta.title, edit.proposed.text);
-    let mut hidden = off_thread(move || marks(&text).flags).await?;
-    // The first line was the title.
-    for flag in &mut hidden {
-        flag.detail = flag.detail.replace("in line 1", "in the title");
-    }
-    found.extend(hidden);
+    let (title, text) = (edit.proposed.meta.title.clone(), edit.proposed.text.clone());
+    found.extend(off_thread(move || marks(&text).flags).await?);
+    found.extend(
+        marks(&title)
+            .flags
+            .into_iter()
+            .map(|flag| RiskFlag { detail: flag.detail.replace("in line 1", "in the title"), ..flag }),
+    );
     found.sort_by_key(|flag| flag.kind);
     Ok(found)
 }

@@ -133,7 +133,11 @@ mod tests {
             ("ops/start", 1, &[]),
         ] {
             let needed = settings.needed(&[slug]);
-            assert_eq!((needed.approvals, needed.groups.as_slice()), (approvals, &*groups.iter().map(|g| (*g).to_owned()).collect::<Vec<_>>()), "{slug}");
+            assert_eq!(
+                (needed.approvals, needed.groups.as_slice()),
+                (approvals, &*groups.iter().map(|g| (*g).to_owned()).collect::<Vec<_>>()),
+                "{slug}"
+            );
         }
         assert_eq!(settings.needed(&["ops/start", "policy/x"]).approvals, 2, "a rename needs what both slugs need");
     }

@@ -30,8 +30,8 @@ pub use request::{
     ObserveRequest, Observed, StoreReply, StoreRequest, StoreState, UpdateRequest,
 };
 pub use review::{
-    Admission, PAGES, Ready, admit_ops, change, completed, contradiction, kept_out, new_ops, ready, source_ops,
-    supersede_ops, vectors_of,
+    Admission, PAGES, Ready, admit_ops, change, completed, contradiction, kept_out, new_ops, ready, replaced,
+    source_ops, supersede_ops, vectors_of,
 };
 pub use settings::WriteSettings;
 pub use store::{answer_under, embed_again, hash_of_json, note_spaces, settle, store, store_all};

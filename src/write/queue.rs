@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Author, Caller, ChangeSet, Event, EventKind, Idempotency, Memory, NamedVector, Op, Outcome, PrincipalKind,
-        Proposal, Record, Scope, Subject, Visibility,
+        AsOf, Author, Caller, ChangeSet, Event, EventKind, Idempotency, Memory, NamedVector, Op, Outcome,
+        PrincipalKind, Proposal, Record, Scope, Subject, Visibility,
     },
     error::{Error, ErrorCode},
     jobs::Backlog,
@@ -284,7 +284,13 @@ fn writer(change: &ChangeSet) -> Caller {
         Some(Scope::Shared(group)) => [group.clone()].into(),
         _ => Default::default(),
     };
-    Caller { principal: change.actor.clone(), kind: PrincipalKind::Service, groups, rights: Default::default(), owner: None }
+    Caller {
+        principal: change.actor.clone(),
+        kind: PrincipalKind::Service,
+        groups,
+        rights: Default::default(),
+        owner: None,
+    }
 }
 
 /// By the drafts' ids, the memories that have their external ids and say something else.

@@ -187,6 +187,13 @@ pub fn supersede_ops(survivor: &Memory, others: &[Memory], why: &str, at: Timest
     ops
 }
 
+/// The edge from a memory to the one of the same scope that it replaces.
+pub fn replaced(newer: MemoryId, older: MemoryId, scope: &Scope, at: Timestamp) -> Op {
+    let (from, to, kind) = (newer.0, older.0, EdgeKind::Supersedes);
+    let reason = Some("a later revision of the page".to_owned());
+    Op::PutEdge(Edge { from, to, kind, weight: 1.0, reason, scope: scope.clone(), recorded_at: at })
+}
+
 /// The edge that says that two memories cannot both hold; `None` if nobody sees both.
 pub fn contradiction(older: &Memory, newer: &Memory, at: Timestamp) -> Option<Op> {
     let scope = narrower(&older.scope, &newer.scope)?;

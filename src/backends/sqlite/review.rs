@@ -95,8 +95,8 @@ pub(super) fn write(transaction: &Transaction<'_>, record: &Record, text: Option
     for taken in keys.names {
         name.execute(params![taken, scope, rowid])?;
     }
-    let mut target = transaction
-        .prepare_cached("INSERT INTO record_ref (target, record) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    let mut target =
+        transaction.prepare_cached("INSERT INTO record_ref (target, record) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
     for pointed in keys.refs {
         target.execute(params![pointed, rowid])?;
     }
@@ -206,10 +206,8 @@ fn body<'a>(row: &'a Row<'_>) -> Result<&'a str, SqliteError> {
 }
 
 fn records(connection: &Connection, ids: &[Uuid], visibility: &Visibility) -> Result<Vec<Record>, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT body, kind FROM record WHERE id = :id AND ",
-        visible!("scope")
-    ))?;
+    let mut statement =
+        connection.prepare_cached(concat!("SELECT body, kind FROM record WHERE id = :id AND ", visible!("scope")))?;
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
     let mut found = Vec::new();
     for id in ids {
