@@ -89,6 +89,19 @@ pub async fn first_change(client: &Client, query: &str) -> Value {
     }
 }
 
+/// The first `count` changes that a subscription tells of.
+pub async fn changes_of(client: &Client, query: &str, field: &str, count: usize) -> Vec<Value> {
+    let mut socket = Socket::ready(client).await;
+    socket.subscribe("1", query).await;
+    let mut told = Vec::new();
+    while told.len() < count {
+        let message = socket.hear().await;
+        assert_eq!(message["type"], "next", "{message}");
+        told.push(message["payload"]["data"][field].clone());
+    }
+    told
+}
+
 /// All changes that a subscription of `memoryChanged` from the beginning tells of, with one of its own as the last.
 pub async fn changes_so_far(client: &Client, query: &str) -> Vec<Value> {
     let mut socket = Socket::ready(client).await;
