@@ -172,6 +172,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
     let parts = Parts {
         graph: graph.store.clone(),
         browse: graph.browse,
+        reviews: graph.reviews,
         index,
         embedders,
         tokens: graph.tokens,

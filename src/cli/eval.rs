@@ -84,6 +84,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     let parts = Parts {
         graph: graph.store,
         browse: graph.browse,
+        reviews: graph.reviews,
         tokens: graph.tokens,
         index: index.clone(),
         embedders,

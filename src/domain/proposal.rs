@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, memory::names,
+    Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, UnknownName,
+    memory::names,
 };
 
 names! {

@@ -74,6 +74,7 @@ async fn measured(set: &EvalSet, graph: &str, vectors: &str, remote: &Remote) ->
     let parts = Parts {
         graph: graph.store,
         browse: graph.browse,
+        reviews: graph.reviews,
         tokens: graph.tokens,
         index,
         embedders,

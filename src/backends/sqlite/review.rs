@@ -9,7 +9,7 @@ use super::{
     SqliteStore,
     apply::scope_id,
     error::SqliteError,
-    rows::{self, Params, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
+    rows::{Params, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
 };
 use crate::{
     domain::{Page, PageId, Proposal, ProposalId, ProposalState, Record, RecordKind, Revision, Visibility},
@@ -492,7 +492,7 @@ fn proposal_changes(
             at: timestamp(row.get(1)?)?,
             actor: row.get(2)?,
             use_case: row.get(3)?,
-            proposal: ProposalId(rows::uuid(row, 4)?),
+            proposal: ProposalId(uuid(row, 4)?),
             kind: named(row, 5)?,
             state: named(row, 6)?,
         });
