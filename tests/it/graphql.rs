@@ -5,7 +5,7 @@ mod flows;
 mod limits;
 mod schema;
 pub mod socket;
-mod tenancy;
+pub mod tenancy;
 mod transport;
 
 use serde_json::{Value, json};

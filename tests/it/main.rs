@@ -31,3 +31,4 @@ mod support;
 mod telemetry;
 mod tidy;
 mod webhooks;
+mod wiki_visibility;

@@ -283,3 +283,31 @@ fn the_command_line_shows_what_is_proposed_and_decides() {
     let missing = home.run(&["wiki", "history", "no/page", "--json"]);
     assert!(String::from_utf8_lossy(&missing.stdout).contains("NOT_FOUND"), "{missing:?}");
 }
+
+/// The commands of the README's section on the wiki, as they stand there.
+#[test]
+fn the_example_of_the_readme_runs() {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("## The wiki: agents propose, people decide").nth(1).expect("the section");
+    let script = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands");
+    let home = Home::new();
+    let _served = home.serve(&[]);
+    let folder = home.path().join("bin");
+    std::fs::create_dir(&folder).expect("a folder");
+    let wrapper = format!("#!/bin/sh\nexec {} --config config.toml \"$@\"\n", env!("CARGO_BIN_EXE_recollect"));
+    let path = folder.join("recollect");
+    std::fs::write(&path, wrapper).expect("written");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made to run");
+    let output = std::process::Command::new("sh")
+        .args(["-e", "-c", script])
+        .current_dir(home.path())
+        .env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path")))
+        .env_remove("RECOLLECT_TOKEN")
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for part in ["no_evidence", "held by reviewer", "changes_requested", "approved", "tins of 100 grams", "wiki"] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+}
