@@ -26,6 +26,7 @@ mod outage;
 mod parity;
 mod recall;
 mod review;
+mod review_faces;
 mod stores;
 mod support;
 mod telemetry;

@@ -274,11 +274,11 @@ const FIELDS_ALONE: &[(&str, &str)] = &[
     ("revokeToken", "see tokens_are_refused_alike"),
     ("runJob", "doctor: on the command line it takes the folder for itself"),
     ("pages", "lists are for people who look through the wiki; agents search"),
-    ("pageHistory", "`wiki history` asks it; see review.rs"),
-    ("pageBlame", "`wiki blame` asks it; see review.rs"),
-    ("pageDiff", "`wiki diff` asks it; see review.rs"),
+    ("pageHistory", "`wiki history` asks it; see review_faces.rs"),
+    ("pageBlame", "`wiki blame` asks it; see review_faces.rs"),
+    ("pageDiff", "`wiki diff` asks it; see review_faces.rs"),
     ("reviewStats", "for people"),
-    ("proposeDecision", "for curators; see review.rs"),
+    ("proposeDecision", "for curators; see review_faces.rs"),
     ("resolveProposal", "for reviewers, region by region, in the console"),
     ("undoDecision", "for reviewers, in the console"),
     ("reviewProposals", "for reviewers, in the console"),
@@ -308,7 +308,7 @@ const VERBS_ALONE: &[(&str, &str)] = &[
 
 /// Commands of groups that have no case here, and why.
 const SUBVERBS_ALONE: &[(&str, &str)] = &[
-    ("wiki history", "a list for people, from GraphQL alone; see review.rs"),
+    ("wiki history", "a list for people, from GraphQL alone; see review_faces.rs"),
     ("wiki blame", "the same"),
     ("wiki diff", "the same"),
     ("wiki export", "files are of the command line"),
