@@ -29,7 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("write", &["domain", "error", "input", "jobs", "ports", "telemetry", "text"]),
     ("read", &["domain", "error", "input", "ports", "scoring", "telemetry", "text"]),
     ("wiki", &["domain"]),
-    ("review", &["domain", "error", "input", "ports", "read", "text", "wiki", "write"]),
+    ("review", &["domain", "error", "input", "ports", "read", "telemetry", "text", "wiki", "write"]),
     ("service", &["auth", "domain", "error", "input", "jobs", "ports", "read", "review", "telemetry", "write"]),
     ("auth", &["domain", "ports"]),
     ("eval", &["domain", "error", "ports", "read", "service", "write"]),
