@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use recollect::{
     review::{ApproveProposalRequest, PageDiffRequest, PageRequest, ProposalRecord, RevertRevisionRequest},
-    wiki::apply_patch,
+    wiki::{Merge, Resolution, apply_patch, merge, resolve},
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -113,12 +113,23 @@ fn check_merge(read: &ProposalRecord, base: &str, head: &str, after: &str) -> bo
             }
         }
         (None, Ok(_)) => panic!("{}: clashes, and should not: {:?}", read.subject, read.conflicts),
-        (None, Err(places)) => {
-            assert!(!read.conflicts.is_empty() && read.conflicts.len() <= places.len(), "{}", read.subject);
+        (None, Err(_)) => {
+            let Merge::Clash(pieces) = merge(base, head, after) else { panic!("{}: they do not clash", read.subject) };
+            assert!(!read.conflicts.is_empty());
             for conflict in &read.conflicts {
                 assert!(head.contains(&conflict.head) && after.contains(&conflict.proposed));
                 assert!(base.contains(&conflict.base));
                 assert!(conflict.head != conflict.proposed && conflict.base != conflict.head);
+            }
+            // Whatever either side said anew is in it, and nothing more often than both said it.
+            let both = resolve(&pieces, &vec![Resolution::Both; read.conflicts.len()]).unwrap();
+            let (before, ours, theirs, joined) = (lines(base), lines(head), lines(after), lines(&both));
+            for line in ours.keys().chain(theirs.keys()).filter(|line| !before.contains_key(*line)) {
+                assert!(joined.contains_key(line), "{}: {line:?} is lost", read.subject);
+            }
+            for (line, count) in joined {
+                let of = |side: &HashMap<&str, usize>| side.get(line).copied().unwrap_or(0);
+                assert!(count <= of(&ours) + of(&theirs), "{}: {line:?} {count} times", read.subject);
             }
         }
     }

@@ -86,7 +86,7 @@ async fn quarantined_memory_is_nowhere_until_a_person_lets_it_in() {
     let kept = memory(&desk, &scribe, &id).await;
     assert_eq!((kept.status.as_str(), kept.scope.as_str()), ("active", "private"));
     let report = desk.service.doctor(&Caller::operator("admin"), false).await.unwrap();
-    assert!(report.ok, "{report:?}");
+    assert!(report.ok(), "{report:?}");
 }
 
 #[tokio::test]
