@@ -1,6 +1,6 @@
 //! A hundred real edits, replayed in their order, some of them written on a page that has moved since.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use recollect::{
     review::{ApproveProposalRequest, PageDiffRequest, PageRequest, ProposalRecord, RevertRevisionRequest},
@@ -66,6 +66,13 @@ fn oracle(base: &str, head: &str, proposed: &str) -> Result<String, Vec<usize>> 
 
 /// Where each line of `base` is in `other`, if it was kept.
 fn kept(base: &[String], other: &[String]) -> Vec<Option<usize>> {
+    let mut numbers: HashMap<&String, usize> = HashMap::new();
+    for line in base.iter().chain(other) {
+        let next = numbers.len();
+        numbers.entry(line).or_insert(next);
+    }
+    let numbered = |lines: &[String]| -> Vec<usize> { lines.iter().map(|line| numbers[line]).collect() };
+    let (base, other) = (numbered(base), numbered(other));
     let mut longest = vec![vec![0_u32; other.len() + 1]; base.len() + 1];
     for (b, line) in base.iter().enumerate().rev() {
         for (o, with) in other.iter().enumerate().rev() {
@@ -96,41 +103,49 @@ fn lines(text: &str) -> HashMap<&str, usize> {
     })
 }
 
+/// Its characters, each with the next.
+fn pairs(text: &str) -> HashSet<(char, char)> {
+    text.chars().zip(text.chars().skip(1)).collect()
+}
+
+/// Whatever either side says anew is in what was joined, and no line more often than both say it.
+fn check_joined(page: &str, base: &str, head: &str, after: &str, joined: &str) {
+    let (before, kept) = (pairs(base), pairs(joined));
+    for side in [head, after] {
+        let lost: Vec<(char, char)> =
+            pairs(side).into_iter().filter(|it| !before.contains(it) && !kept.contains(it)).collect();
+        assert!(lost.is_empty(), "{page}: {lost:?} is lost");
+    }
+    let (ours, theirs) = (lines(head), lines(after));
+    for (line, count) in lines(joined) {
+        let of = |side: &HashMap<&str, usize>| side.get(line).copied().unwrap_or(0);
+        // A line joined by words is on neither side.
+        let most = (of(&ours) + of(&theirs)).max(1);
+        assert!(count <= most, "{page}: {line:?} {count} times");
+    }
+}
+
+/// Whether both could be joined.
 fn check_merge(read: &ProposalRecord, base: &str, head: &str, after: &str) -> bool {
-    let expected = oracle(base, head, after);
-    match (&read.merged, expected) {
+    let page = read.subject.as_str();
+    match (&read.merged, oracle(base, head, after)) {
         (Some(merged), Ok(expected)) => {
-            assert_eq!(*merged, expected, "{}", read.subject);
+            assert_eq!(*merged, expected, "{page}");
             assert!(read.conflicts.is_empty());
         }
-        // Lines clash, words do not: nothing is there that nobody wrote, and nothing more often than somebody wrote it.
-        (Some(merged), Err(_)) => {
-            let (before, ours, theirs) = (lines(base), lines(head), lines(after));
-            for (line, count) in lines(merged) {
-                let of = |side: &HashMap<&str, usize>| side.get(line).copied().unwrap_or(0);
-                let most = (of(&ours) + of(&theirs)).saturating_sub(of(&before)).max(of(&ours)).max(of(&theirs));
-                assert!(most == 0 || count <= most, "{}: {line:?} {count} times", read.subject);
-            }
-        }
-        (None, Ok(_)) => panic!("{}: clashes, and should not: {:?}", read.subject, read.conflicts),
+        // Lines clash, words do not.
+        (Some(merged), Err(_)) => check_joined(page, base, head, after, merged),
+        (None, Ok(_)) => panic!("{page}: clashes, and should not: {:?}", read.conflicts),
         (None, Err(_)) => {
-            let Merge::Clash(pieces) = merge(base, head, after) else { panic!("{}: they do not clash", read.subject) };
             assert!(!read.conflicts.is_empty());
             for conflict in &read.conflicts {
                 assert!(head.contains(&conflict.head) && after.contains(&conflict.proposed));
                 assert!(base.contains(&conflict.base));
                 assert!(conflict.head != conflict.proposed && conflict.base != conflict.head);
             }
-            // Whatever either side said anew is in it, and nothing more often than both said it.
+            let Merge::Clash(pieces) = merge(base, head, after) else { panic!("{page}: they do not clash") };
             let both = resolve(&pieces, &vec![Resolution::Both; read.conflicts.len()]).unwrap();
-            let (before, ours, theirs, joined) = (lines(base), lines(head), lines(after), lines(&both));
-            for line in ours.keys().chain(theirs.keys()).filter(|line| !before.contains_key(*line)) {
-                assert!(joined.contains_key(line), "{}: {line:?} is lost", read.subject);
-            }
-            for (line, count) in joined {
-                let of = |side: &HashMap<&str, usize>| side.get(line).copied().unwrap_or(0);
-                assert!(count <= of(&ours) + of(&theirs), "{}: {line:?} {count} times", read.subject);
-            }
+            check_joined(page, base, head, after, &both);
         }
     }
     read.merged.is_some()
