@@ -22,5 +22,6 @@ pub mod scoring;
 pub mod service;
 pub mod telemetry;
 pub mod text;
+pub mod webhooks;
 pub mod wiki;
 pub mod write;

@@ -746,6 +746,18 @@ impl Service {
         telemetry::gauge_journal(waiting, dead);
         let counts = self.parts.graph.counts(&Visibility::system("gauges of the stores")).await?;
         telemetry::gauge_stores(counts.memories, counts.edges, counts.concepts, counts.outbox);
+        let queue =
+            review::stats_of(&self.review(), &Visibility::system("gauges of the review queue")).await?;
+        telemetry::gauge_reviews(&telemetry::Queue {
+            depth: vec![
+                ("pending", queue.pending),
+                ("changes_requested", queue.changes_requested),
+                ("conflicted", queue.conflicted),
+            ],
+            age_p50_secs: queue.age_p50_secs as f64,
+            age_p95_secs: queue.age_p95_secs as f64,
+            accepted: queue.authors.iter().filter_map(|row| Some((&*row.author, row.accept_rate?))).collect(),
+        });
         Ok(())
     }
 

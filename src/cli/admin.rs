@@ -45,6 +45,9 @@ pub(super) enum TokenCommand {
         /// What it may do, separated by commas, for example memory:read,memory:write.
         #[arg(long, value_delimiter = ',')]
         rights: Vec<String>,
+        /// Who answers for an agent: that person does not review what it proposes.
+        #[arg(long)]
+        owner: Option<String>,
     },
     /// List tokens, without their secrets.
     List,
@@ -134,7 +137,7 @@ pub(super) async fn reindex_folder(ctx: &Context) -> anyhow::Result<usize> {
 pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result<()> {
     let tokens = wire::open_tokens(&ctx.config).await?;
     match command {
-        TokenCommand::Create { principal, kind, groups, rights } => {
+        TokenCommand::Create { principal, kind, groups, rights, owner } => {
             let kind: PrincipalKind = kind.parse().map_err(|error| Usage(format!("--kind: {error}")))?;
             let rights = rights
                 .iter()
@@ -144,10 +147,14 @@ pub(super) async fn token(ctx: Context, command: TokenCommand) -> anyhow::Result
             if principal.trim().is_empty() {
                 return Err(Usage("--principal: must not be empty".to_owned()).into());
             }
+            if owner.is_some() && kind != PrincipalKind::Agent {
+                return Err(Usage("--owner: only an agent has one".to_owned()).into());
+            }
             let clock = SystemClock;
-            let (token, secret) =
+            let (mut token, secret) =
                 auth::mint(&principal, kind, groups.into_iter().collect(), rights, clock.now(), clock.next_id())
                     .map_err(|error| Usage(error.to_string()))?;
+            token.caller.owner = owner;
             tokens.add_token(&token).await?;
             if ctx.json {
                 return output::json(&json!({"id": token.id, "token": secret}));

@@ -1,4 +1,4 @@
-//! import memories: a file, or a folder with a memories.jsonl. An archive comes in through `moving`.
+//! import memories: a file, or a folder with a memories.jsonl. An archive comes in through `moving`, pages through `pages`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Context, moving, output, wire};
+use super::{Context, moving, output, pages, wire};
 use crate::{error::Error, service::Service, write::Imported};
 
 #[derive(Debug, Subcommand)]
@@ -16,6 +16,8 @@ pub(super) enum ImportCommand {
         /// A JSONL file, or a folder that has a memories.jsonl.
         path: PathBuf,
     },
+    /// Import a folder of Markdown as pages of the wiki.
+    Pages(pages::ImportPagesArgs),
     /// Import what `recollect export` wrote, into an empty store; run it again to go on after a stop.
     Archive(moving::ImportArchiveArgs),
 }
@@ -23,6 +25,7 @@ pub(super) enum ImportCommand {
 pub(super) async fn import(ctx: Context, command: ImportCommand) -> anyhow::Result<()> {
     let path = match command {
         ImportCommand::Memories { path } => path,
+        ImportCommand::Pages(args) => return pages::import(ctx, args).await,
         ImportCommand::Archive(args) => return moving::import_archive(ctx, args).await,
     };
     let path = if path.is_dir() { path.join("memories.jsonl") } else { path };

@@ -448,6 +448,9 @@ pub(super) async fn store(ctx: Context, args: StoreArgs) -> anyhow::Result<()> {
     if let Some(reason) = reply.reason {
         println!("  {reason}");
     }
+    if let Some(review) = reply.review_id {
+        println!("  a person decides: recollect review show {review}");
+    }
     Ok(())
 }
 

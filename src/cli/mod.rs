@@ -4,13 +4,18 @@
 
 mod admin;
 mod eval;
+mod faces;
 mod import;
 mod journal;
 mod memory;
 mod moving;
 mod output;
+mod pages;
+mod paint;
 mod remote;
+mod review;
 mod serve;
+mod wiki;
 mod wire;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -64,6 +69,12 @@ enum Command {
     Summarize(memory::SummarizeArgs),
     /// Explain where a memory stands for a question.
     Explain(memory::ExplainArgs),
+    /// Read the wiki, look into its history, propose edits.
+    #[command(subcommand)]
+    Wiki(wiki::WikiCommand),
+    /// Decide what goes into the wiki and the memory.
+    #[command(subcommand)]
+    Review(review::ReviewCommand),
     /// Import from files.
     #[command(subcommand)]
     Import(import::ImportCommand),
@@ -164,6 +175,8 @@ async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
         Command::Observe(args) => memory::observe(ctx, args).await,
         Command::Summarize(args) => memory::summarize(ctx, args).await,
         Command::Explain(args) => memory::explain(ctx, args).await,
+        Command::Wiki(command) => wiki::wiki(ctx, command).await,
+        Command::Review(command) => review::review(ctx, command).await,
         Command::Import(command) => import::import(ctx, command).await,
         Command::Export(args) => moving::export(ctx, args).await,
         Command::Migrate(args) => moving::migrate(ctx, args).await,

@@ -73,9 +73,7 @@ impl Remote {
     /// Builds the vector index of the service anew, and waits as long as that takes; how many memories it has.
     pub(super) async fn reindex(&self) -> anyhow::Result<usize> {
         let query = "mutation { runJob(input: {name: REINDEX}) { indexed userErrors { code message } } }";
-        let answer = self.client.post(format!("{}/graphql", self.url.trim_end_matches('/'))).bearer_auth(&self.token);
-        let answer: Value =
-            answer.json(&json!({"query": query})).send().await.with_context(|| self.silent())?.json().await?;
+        let answer = self.graphql(query, json!({})).await?;
         let done = &answer["data"]["runJob"];
         let refused = [&answer["errors"][0], &done["userErrors"][0]].into_iter().find(|error| error.is_object());
         if let Some(error) = refused {
@@ -85,6 +83,13 @@ impl Remote {
         }
         let indexed = done["indexed"].as_u64().and_then(|count| usize::try_from(count).ok());
         indexed.context("the service did not say what it did")
+    }
+
+    /// Runs a document; the whole answer, errors and all. It may take as long as a job does.
+    pub(super) async fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
+        let post = self.client.post(format!("{}/graphql", self.url.trim_end_matches('/'))).bearer_auth(&self.token);
+        let answer = post.json(&json!({"query": query, "variables": variables})).send().await;
+        Ok(answer.with_context(|| self.silent())?.json().await?)
     }
 
     fn silent(&self) -> Error {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, import, wire};
+use super::{Context, import, pages, wire};
 use crate::{auth, http, mcp, telemetry};
 
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ pub(super) struct ServeArgs {
     /// Address to listen on; overrides server.listen.
     #[arg(long)]
     listen: Option<SocketAddr>,
-    /// Folder with a memories.jsonl to import at start; known memories are left as they are.
+    /// Folder with a memories.jsonl, and perhaps a folder `pages`, to import at start; what is known is left as it is.
     #[arg(long, value_name = "DIR")]
     seed: Option<PathBuf>,
 }
@@ -49,6 +49,10 @@ pub(super) async fn serve(ctx: Context, args: ServeArgs) -> anyhow::Result<()> {
         let imported = import::run(&opened.service, &text, "seed").await?;
         if let Some(first) = imported.errors.first() {
             anyhow::bail!("{} line {}: {}", path.display(), first.line, first.error);
+        }
+        let pages = dir.join("pages");
+        if pages.is_dir() {
+            pages::seed(&opened.service, &pages).await?;
         }
     }
     opened.serves_at(&url)?;

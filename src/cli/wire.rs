@@ -20,12 +20,13 @@ use crate::{
         neo4j::Neo4jSettings,
         qdrant::{QdrantSettings, Quantization},
     },
-    config::{self, Config},
+    config::{self, Config, ConfigError},
     domain::{Caller, Visibility},
     jobs::{self, Backlog, BacklogSettings, Drain, DrainSettings},
     models,
     ports::{Embedder, GraphStore, PortErrorKind},
     service::{Parts, Service},
+    webhooks::{self, Webhooks},
     write::spaces,
 };
 
@@ -195,6 +196,13 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         drain: drain.clone(),
         backlog: backlog.clone(),
     };
+    let sources = webhooks::Sources {
+        graph: parts.graph.clone(),
+        browse: parts.browse.clone(),
+        reviews: parts.reviews.clone(),
+        clock: parts.clock.clone(),
+    };
+    let webhooks = Webhooks::new(sources, &config.webhooks).map_err(|error| ConfigError::Key(error.to_string()))?;
     let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone()));
     if volatile {
         service.reindex(&operator(), |_, _| {}).await?;
@@ -208,6 +216,11 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     if let Some(backlog) = backlog {
         let (replay, stopped) = (service.clone(), stop.clone());
         running.push(tokio::spawn(async move { backlog.run(replay, stopped).await }));
+    }
+    // A command changes too little to be listened to; the next service tells of it.
+    if damage == Damage::IsMended {
+        let (changed, stopped) = (service.changed(), stop.clone());
+        running.push(tokio::spawn(async move { webhooks.run(changed, stopped).await }));
     }
     if mend {
         let (service, stopped) = (service.clone(), stop.clone());

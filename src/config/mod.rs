@@ -62,6 +62,8 @@ pub struct Config {
     pub review: ReviewSettings,
     /// Read path.
     pub read: ReadSettings,
+    /// Webhooks.
+    pub webhooks: Webhooks,
     /// Logs.
     pub log: Log,
 }
@@ -180,6 +182,32 @@ pub struct Models {
     pub threads: usize,
     pub query_cache: usize,
     pub embedders: Vec<EmbedderEntry>,
+}
+
+/// See `[webhooks]` in `config.default.toml`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct Webhooks {
+    pub allow_private: bool,
+    pub timeout_ms: u64,
+    pub tries: usize,
+    pub retry_first_ms: u64,
+    pub retry_longest_ms: u64,
+    pub poll_ms: u64,
+    pub endpoints: Vec<WebhookEndpoint>,
+}
+
+/// Who is told of the review queue.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key has its sentence in config.default.toml")]
+pub struct WebhookEndpoint {
+    pub name: String,
+    pub url: String,
+    pub secrets: Vec<Secret>,
+    #[serde(default)]
+    pub events: Vec<String>,
 }
 
 impl Config {

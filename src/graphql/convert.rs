@@ -19,15 +19,19 @@ pub(super) enum NodeType {
     Event,
     Session,
     Task,
+    Page,
+    Proposal,
 }
 
 impl NodeType {
-    const ALL: [(Self, &'static str); 5] = [
+    const ALL: [(Self, &'static str); 7] = [
         (Self::Memory, "Memory"),
         (Self::Concept, "Concept"),
         (Self::Event, "Event"),
         (Self::Session, "Session"),
         (Self::Task, "Task"),
+        (Self::Page, "Page"),
+        (Self::Proposal, "Proposal"),
     ];
 
     fn name(self) -> &'static str {
@@ -110,6 +114,18 @@ pub(super) fn plain_ids<S: Serializer>(ids: &Option<Vec<ID>>, serializer: S) -> 
     ids.serialize(serializer)
 }
 
+pub(super) fn plain_optional_id<S: Serializer>(id: &Option<ID>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.as_ref().map(|id| plain(NodeType::Memory, id)).serialize(serializer)
+}
+
+pub(super) fn plain_proposal<S: Serializer>(id: &ID, serializer: S) -> Result<S::Ok, S::Error> {
+    plain(NodeType::Proposal, id).serialize(serializer)
+}
+
+pub(super) fn plain_optional_proposal<S: Serializer>(id: &Option<ID>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.as_ref().map(|id| plain(NodeType::Proposal, id)).serialize(serializer)
+}
+
 pub(super) fn memory_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ID, D::Error> {
     Ok(global(NodeType::Memory, String::deserialize(deserializer)?))
 }
@@ -129,6 +145,9 @@ pub(super) fn camel(name: &str) -> String {
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |name, word| {
         let mut letters = word.chars();
-        name + &letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+        match letters.next() {
+            Some(first) => name.chars().chain(first.to_uppercase()).chain(letters).collect(),
+            None => name,
+        }
     })
 }

@@ -171,6 +171,9 @@ pub(super) struct StoreMemoryInput {
     pub idempotency_key: Option<String>,
     /// The name another system knows it by; unique within a scope.
     pub external_id: Option<String>,
+    /// Whether it waits for a person before it is recalled. Default false.
+    #[graphql(default)]
+    pub review: bool,
 }
 
 /// The parts of an event.
@@ -301,6 +304,8 @@ pub(super) struct CreateTokenInput {
     pub groups: Option<Vec<String>>,
     /// What it may do. An agent can never hold ADMIN or REVIEW_DECIDE.
     pub rights: Vec<Right>,
+    /// Who answers for an agent: that person does not review what it proposes.
+    pub owner: Option<String>,
 }
 
 /// A token to remove.

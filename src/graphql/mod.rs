@@ -16,8 +16,14 @@ mod mutation;
 mod names;
 mod page;
 mod query;
+mod review;
+mod review_input;
+mod review_mutation;
+mod review_payload;
+mod review_query;
 mod subscription;
 mod types;
+mod wiki;
 
 use std::sync::Arc;
 
@@ -31,8 +37,11 @@ use subscription::Subscription;
 type Whole = Schema<Query, Mutation, Subscription>;
 
 fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
-    use page::{ConceptConnection, ConceptMemoryConnection, EventConnection, MemoryConnection, RowConnection};
-    Schema::build(Query, Mutation, Subscription)
+    use page::{
+        ConceptConnection, ConceptMemoryConnection, EventConnection, MemoryConnection, PageConnection,
+        ProposalConnection, RevisionConnection, RowConnection,
+    };
+    Schema::build(Query::default(), Mutation::default(), Subscription)
         .override_output_type_description::<ID>(
             "An id: global ones (base64 of the type and the plain id) are given, plain ones are taken as well.",
         )
@@ -41,6 +50,9 @@ fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
         .override_output_type_description::<ConceptConnection>("A page of concepts.")
         .override_output_type_description::<EventConnection>("A page of raw events.")
         .override_output_type_description::<RowConnection>("A page of the audit log.")
+        .override_output_type_description::<PageConnection>("A page of a list of wiki pages.")
+        .override_output_type_description::<RevisionConnection>("A page of the history of a wiki page.")
+        .override_output_type_description::<ProposalConnection>("A page of the review queue.")
 }
 
 /// The schema in its own language, sorted, as `graphql/schema.graphql` holds it.

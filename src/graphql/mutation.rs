@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, Object, Result};
+use async_graphql::{Context, MergedObject, Object, Result};
 
 use super::{
     answer::{Place, place},
@@ -14,6 +14,7 @@ use super::{
     },
     loader::{MemoryOf, asking, service},
     names::{Job, Outcome},
+    review_mutation::ReviewMutation,
     types::{
         CreateTokenPayload, Doctor, ForgetMemoriesPayload, GiveFeedbackPayload, LinkMemoriesPayload, Memory,
         ObservePayload, RevokeTokenPayload, RunJobPayload, StoreMemoryPayload, Token, UpdateMemoryPayload, UserError,
@@ -26,12 +27,16 @@ use crate::{
     telemetry,
 };
 
-/// Everything that can be changed.
-pub(super) struct Mutation;
-
 /// Everything that can be changed. Each mutation says its outcome, and in `userErrors` why an input was not taken.
+#[derive(MergedObject, Default)]
+pub(super) struct Mutation(MemoryMutation, ReviewMutation);
+
+/// Changes of memories, tokens and jobs.
+#[derive(Default)]
+pub(super) struct MemoryMutation;
+
 #[Object]
-impl Mutation {
+impl MemoryMutation {
     /// Keeps a memory. Durable when it answers; the same content stored again is recognised.
     async fn store_memory(
         &self,
@@ -245,6 +250,10 @@ impl Mutation {
                     let indexed = service.reindex(&caller, |_, _| {}).await?;
                     RunJobPayload { indexed: Some(count(indexed)), ..RunJobPayload::default() }
                 }
+                Job::ExpireProposals => {
+                    let expired = service.expire_proposals(&caller).await?;
+                    RunJobPayload { expired: Some(count(expired)), ..RunJobPayload::default() }
+                }
             })
         });
         let done = job.await.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "internal fault")));
@@ -256,7 +265,7 @@ impl Mutation {
 }
 
 /// What was done, or what the user can put right; the outer error is the request's.
-fn taken<T>(done: std::result::Result<T, Error>) -> Result<std::result::Result<T, Vec<UserError>>> {
+pub(super) fn taken<T>(done: std::result::Result<T, Error>) -> Result<std::result::Result<T, Vec<UserError>>> {
     match done {
         Ok(done) => Ok(Ok(done)),
         Err(error) => match place(error.code) {

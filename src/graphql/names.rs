@@ -218,6 +218,36 @@ enums! {
         Revoked = "revoked",
         /// A job ran to its end.
         Done = "done",
+        /// It waits for a person now.
+        Proposed = "proposed",
+        /// It says something else now, and waits again.
+        Revised = "revised",
+        /// Its author took it back.
+        Withdrawn = "withdrawn",
+        /// The caller holds it.
+        Claimed = "claimed",
+        /// There was none to claim.
+        Empty = "empty",
+        /// Nobody holds it.
+        Released = "released",
+        /// It is live.
+        Approved = "approved",
+        /// The yes is noted; more must approve.
+        ApprovalNoted = "approval_noted",
+        /// It is turned down.
+        Rejected = "rejected",
+        /// It is back with its author.
+        ChangesRequested = "changes_requested",
+        /// A comment is kept.
+        Commented = "commented",
+        /// The clash is resolved; it waits for a decision again.
+        Resolved = "resolved",
+        /// The decision is taken back; it waits again.
+        Reopened = "reopened",
+        /// What was live is taken back.
+        Reverted = "reverted",
+        /// Nothing was done; code and message say why.
+        Failed = "failed",
     }
 
     /// What a change did to a memory.
@@ -308,12 +338,152 @@ enums! {
         Admin = "admin",
     }
 
+    /// What is proposed.
+    ProposalKind as "ProposalKind" {
+        /// A page of the wiki is created, edited, renamed, deleted or brought back.
+        WikiEdit = "wiki_edit",
+        /// A memory waits to be let in.
+        MemoryQuarantine = "memory_quarantine",
+        /// Two memories that cannot both hold.
+        MemoryConflict = "memory_conflict",
+        /// Several memories that say the same.
+        MemoryMerge = "memory_merge",
+    }
+
+    /// Where a proposal is.
+    ProposalState as "ProposalState" {
+        /// Waiting for a decision.
+        Pending = "pending",
+        /// Back with its author.
+        ChangesRequested = "changes_requested",
+        /// The page moved and both changed the same place; waits for a resolution.
+        Conflicted = "conflicted",
+        /// Taken; what it says is live.
+        Approved = "approved",
+        /// Turned down, with a reason.
+        Rejected = "rejected",
+        /// Taken back by its author.
+        Withdrawn = "withdrawn",
+        /// Another one took its place, or the page says it already.
+        Superseded = "superseded",
+        /// Nobody decided in time.
+        Expired = "expired",
+        /// It was live and was taken back.
+        Reverted = "reverted",
+    }
+
+    /// What a reviewer should look at twice.
+    RiskKind as "RiskKind" {
+        /// No evidence is given.
+        NoEvidence = "no_evidence",
+        /// Evidence that is not there, or that readers of the page may not see.
+        BrokenEvidence = "broken_evidence",
+        /// Links to a page that is not there.
+        BrokenLink = "broken_link",
+        /// Cites a memory that is not there, or that readers of the page may not see.
+        BrokenCitation = "broken_citation",
+        /// Takes a citation away.
+        RemovesCitation = "removes_citation",
+        /// Takes away more than 30 % of the page.
+        LargeDeletion = "large_deletion",
+        /// Text that a reader of the page does not see: zero-width characters, HTML comments, hidden elements.
+        HiddenText = "hidden_text",
+        /// Characters that change the order in which text is read.
+        BidiText = "bidi_text",
+        /// Words that mix scripts or look like others.
+        Homoglyphs = "homoglyphs",
+        /// Another page says nearly the same.
+        DuplicatePage = "duplicate_page",
+        /// The page has moved since it was written.
+        StaleBase = "stale_base",
+        /// The page is protected.
+        ProtectedPage = "protected_page",
+        /// The guard found something.
+        GuardHit = "guard_hit",
+    }
+
+    /// Why a proposal was turned down.
+    RejectReason as "RejectReason" {
+        /// It is wrong.
+        Incorrect = "incorrect",
+        /// Nothing bears it out.
+        Unsupported = "unsupported",
+        /// It is there already.
+        Duplicate = "duplicate",
+        /// It does not belong there.
+        OutOfScope = "out_of_scope",
+        /// It is badly written.
+        Style = "style",
+        /// It must not be said.
+        Policy = "policy",
+        /// It is harmful or was planted.
+        Harmful = "harmful",
+        /// Something else; the note says what.
+        Other = "other",
+    }
+
+    /// What a revision did to its page.
+    PageChange as "PageChange" {
+        /// It is the first.
+        Create = "create",
+        /// It changed text, title, aliases or categories.
+        Edit = "edit",
+        /// It changed the slug; the old one leads here.
+        Rename = "rename",
+        /// It took the page away.
+        Delete = "delete",
+        /// It brought a deleted page back.
+        Restore = "restore",
+        /// It took an earlier revision back.
+        Revert = "revert",
+    }
+
+    /// What an edit is to do.
+    PageAction as "PageAction" {
+        /// Change a page, or create one that is not there.
+        Edit = "edit",
+        /// Give it another slug.
+        Rename = "rename",
+        /// Take it away.
+        Delete = "delete",
+        /// Bring a deleted one back.
+        Restore = "restore",
+    }
+
+    /// What became of a line.
+    DiffOp as "DiffOp" {
+        /// It is in both texts.
+        Equal = "equal",
+        /// It went.
+        Delete = "delete",
+        /// It came.
+        Insert = "insert",
+    }
+
+    /// A decision on many proposals.
+    BulkDecision as "BulkDecision" {
+        /// Yes.
+        Approve = "approve",
+        /// No.
+        Reject = "reject",
+    }
+
+    /// A question between memories that a person decides.
+    MemoryQuestion as "MemoryQuestion" {
+        /// Two memories that cannot both hold, the earlier first.
+        MemoryConflict = "memory_conflict",
+        /// Several memories that say the same.
+        MemoryMerge = "memory_merge",
+    }
+
     /// A job that can be run by hand.
     Job as "Job" {
         /// Compares the graph store and the vector index.
         Doctor = "doctor",
         /// Builds the vector index anew; the old one serves until the new one is whole.
         Reindex = "reindex",
+        /// Ends proposals that nobody decided in time.
+        ExpireProposals = "expire_proposals",
     }
 
     /// What went wrong, the same through every interface.
@@ -395,6 +565,11 @@ mod tests {
             (EventKind::NAMES, domain::EventKind::NAMES),
             (Feedback::NAMES, domain::Feedback::NAMES),
             (ConceptOrigin::NAMES, domain::ConceptOrigin::NAMES),
+            (ProposalKind::NAMES, domain::ProposalKind::NAMES),
+            (ProposalState::NAMES, domain::ProposalState::NAMES),
+            (RiskKind::NAMES, domain::RiskKind::NAMES),
+            (RejectReason::NAMES, domain::RejectReason::NAMES),
+            (PageChange::NAMES, domain::PageChange::NAMES),
             (Right::NAMES, &rights),
             (Code::NAMES, &codes),
         ] {
@@ -410,7 +585,11 @@ mod tests {
         // The domain has values with parts where these have names.
         assert_eq!(Scope::NAMES, ["private", "shared", "global"]);
         assert_eq!(Format::NAMES, ["items", "prompt"]);
-        assert_eq!(Job::NAMES, ["doctor", "reindex"]);
+        assert_eq!(Job::NAMES, ["doctor", "reindex", "expire_proposals"]);
+        assert_eq!(DiffOp::NAMES, ["equal", "delete", "insert"]);
+        assert_eq!(PageAction::NAMES, ["edit", "rename", "delete", "restore"]);
+        assert_eq!(BulkDecision::NAMES, ["approve", "reject"]);
+        assert!(MemoryQuestion::NAMES.iter().all(|name| ProposalKind::NAMES.contains(name)));
         assert!(LinkKind::NAMES.iter().all(|name| EdgeKind::NAMES.contains(name)));
     }
 }

@@ -1,17 +1,21 @@
 //! Pages as connections.
 
 use async_graphql::{
-    Context, Object, OutputType, Result, SimpleObject,
+    Context, Object, ObjectType, OutputType, Result, SimpleObject,
     connection::{
         Connection, ConnectionNameType, DefaultConnectionName, DefaultEdgeName, Edge, EdgeNameType, EmptyFields,
     },
 };
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use super::{
     convert::reply,
     loader::{asking, service},
     names::EdgeKind,
+    review::Proposal,
     types::{AuditEntry, Concept, Event, Memory, count},
+    wiki::{self, Revision},
 };
 use crate::{
     domain,
@@ -20,6 +24,7 @@ use crate::{
         MemoryRecord,
         browse::{ListRequest, Page, PageRequest},
     },
+    review::{PageRecord, ProposalRecord, ProposalsRequest, RevisionRecord},
 };
 
 pub(super) type MemoryConnection = Connection<String, Memory, Total>;
@@ -27,6 +32,9 @@ pub(super) type ConceptMemoryConnection = Connection<String, Memory, Total, Nami
 pub(super) type ConceptConnection = Connection<String, Concept>;
 pub(super) type EventConnection = Connection<String, Event>;
 pub(super) type RowConnection = Connection<String, AuditEntry>;
+pub(super) type PageConnection = Connection<String, wiki::Page>;
+pub(super) type RevisionConnection = Connection<String, Revision>;
+pub(super) type ProposalConnection = Connection<String, Proposal, Total>;
 
 /// Names the connection of a concept's memories apart from the one of all.
 pub(super) struct ConceptMembers;
@@ -55,12 +63,13 @@ pub(super) enum Total {
     Known(i64),
     Listed(ListRequest),
     Members(Group),
+    Proposals(ProposalsRequest),
 }
 
 /// How many there are in all.
 #[Object]
 impl Total {
-    /// Visible memories in all pages together.
+    /// Visible records in all pages together.
     async fn total_count(&self, ctx: &Context<'_>) -> Result<i64> {
         match self {
             Self::Known(total) => Ok(*total),
@@ -68,6 +77,9 @@ impl Total {
             Self::Members(group) => {
                 let summary = asking(ctx)?.loader.load_one(group.clone()).await?;
                 Ok(summary.map_or(0, |summary| count(summary.memories)))
+            }
+            Self::Proposals(request) => {
+                Ok(count(service(ctx)?.proposals_total(&asking(ctx)?.caller, request).await?))
             }
         }
     }
@@ -92,7 +104,28 @@ pub(super) fn connection<T>(
 }
 
 pub(super) fn memories(page: Page<MemoryRecord>, total: Total) -> Result<MemoryConnection> {
-    let mut connection = Connection::with_additional_fields(false, page.more, total);
+    replied(page, total)
+}
+
+pub(super) fn pages(page: Page<PageRecord>) -> Result<PageConnection> {
+    replied(page, EmptyFields)
+}
+
+pub(super) fn revisions(page: Page<RevisionRecord>) -> Result<RevisionConnection> {
+    replied(page, EmptyFields)
+}
+
+pub(super) fn proposals(page: Page<ProposalRecord>, total: Total) -> Result<ProposalConnection> {
+    replied(page, total)
+}
+
+/// Of records that the façade replies with.
+fn replied<U, F>(page: Page<impl Serialize>, fields: F) -> Result<Connection<String, U, F>>
+where
+    U: OutputType + DeserializeOwned,
+    F: ObjectType,
+{
+    let mut connection = Connection::with_additional_fields(false, page.more, fields);
     for (cursor, record) in page.items {
         connection.edges.push(Edge::new(cursor, reply(&record)?));
     }

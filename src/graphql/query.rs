@@ -1,20 +1,21 @@
 //! What can be asked.
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, ID, MergedObject, Object, Result};
 
 use super::{
     convert::{self, NodeType, plain, reply, request},
     input::{AssociateInput, ExplainInput, MemoryFilter, RecallInput},
-    loader::{ConceptOf, MemoryOf, asking, service},
+    loader::{ConceptOf, MemoryOf, PageOf, ProposalOf, asking, service},
     names::{DateTime, Format},
     page::{self, ConceptConnection, EventConnection, MemoryConnection, RowConnection, Total, page},
+    review_query::ReviewQuery,
     types::{
         Association, Concept, Event, Explanation, Me, Memory, Node, PromptBlock, Recall, ServiceStatus, Session, Task,
         Token,
     },
 };
 use crate::{
-    domain::{ConceptId, EventId, MemoryId},
+    domain::{ConceptId, EventId, MemoryId, PageId, ProposalId},
     error::{Error, ErrorCode},
     ports::Group,
     read::{GetRequest, browse::ListRequest},
@@ -23,13 +24,17 @@ use crate::{
 /// Nodes that one request reads by their ids.
 const NODES_MAX: usize = 100;
 
-/// Everything that can be asked of the memory.
-pub(super) struct Query;
-
 /// Everything that can be asked of the memory. A caller sees its own records, those of its groups and the global ones; the
 /// id of another's record answers as an unknown one.
+#[derive(MergedObject, Default)]
+pub(super) struct Query(MemoryQuery, ReviewQuery);
+
+/// Questions to memories, and about the service.
+#[derive(Default)]
+pub(super) struct MemoryQuery;
+
 #[Object]
-impl Query {
+impl MemoryQuery {
     /// A memory by its id, whatever its status.
     async fn memory(
         &self,
@@ -246,6 +251,14 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>> {
         NodeType::Task => {
             let group = Group::Task(key.clone());
             service(ctx)?.group(&asking.caller, &group).await?.map(|_| Node::Task(Task(key)))
+        }
+        NodeType::Page => {
+            let id: PageId = key.parse().map_err(|_| unknown())?;
+            asking.loader.load_one(PageOf(id)).await?.map(Node::Page)
+        }
+        NodeType::Proposal => {
+            let id: ProposalId = key.parse().map_err(|_| unknown())?;
+            asking.loader.load_one(ProposalOf(id)).await?.map(Node::Proposal)
         }
     })
 }

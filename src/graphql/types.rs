@@ -13,6 +13,8 @@ use super::{
         PrincipalKind, Right, Scope, Source, Status, StoreState, Verification,
     },
     page::{ConceptMemoryConnection, EventConnection, MemoryConnection, Naming, Total, connection, page},
+    review::Proposal,
+    wiki::Page,
 };
 use crate::{
     domain::{self, ConceptId, MemoryId},
@@ -29,6 +31,8 @@ pub(super) enum Node {
     Event(Event),
     Session(Session),
     Task(Task),
+    Page(Page),
+    Proposal(Proposal),
 }
 
 /// A memory as it is stored.
@@ -779,6 +783,8 @@ pub(super) struct Me {
     groups: Vec<String>,
     /// What it may do.
     rights: Vec<Right>,
+    /// Who answers for it, if it is an agent.
+    owner: Option<String>,
 }
 
 impl TryFrom<&domain::Caller> for Me {
@@ -789,6 +795,7 @@ impl TryFrom<&domain::Caller> for Me {
             kind: named(caller.kind.name())?,
             groups: caller.groups.iter().cloned().collect(),
             rights: caller.rights.iter().map(|right| named(right.name())).collect::<std::result::Result<_, _>>()?,
+            owner: caller.owner.clone(),
         })
     }
 }
@@ -1073,6 +1080,8 @@ pub(super) struct RunJobPayload {
     pub doctor: Option<Doctor>,
     /// For REINDEX: how many memories the new index has.
     pub indexed: Option<i64>,
+    /// For EXPIRE_PROPOSALS: how many were ended.
+    pub expired: Option<i64>,
     /// What was done.
     pub outcome: Option<Outcome>,
     /// Why it was not taken.

@@ -1,8 +1,8 @@
 //! The face for agents: the Model Context Protocol, over HTTP (stateless) and over stdio.
 //!
-//! `tools` is the one table of what there is; `schema` gives each tool its flat schemas, `lenient` forgives the form of
-//! arguments, `server` translates between the protocol and the façade, `call` surrounds each call. `bridge` hands messages
-//! on to a running service. Nothing is decided here. To add a tool: a row in `tools`.
+//! `tools`, with the rows of `wiki`, is the one table of what there is; `schema` gives each tool its flat schemas, `lenient`
+//! forgives the form of arguments, `server` translates between the protocol and the façade, `call` surrounds each call.
+//! `bridge` hands messages on to a running service. Nothing is decided here. To add a tool: a row in `tools`.
 
 mod bridge;
 mod call;
@@ -13,6 +13,7 @@ mod schema;
 mod server;
 mod settings;
 mod tools;
+mod wiki;
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ use crate::{domain::Caller, service::Service};
 pub use bridge::{BridgeError, bridge};
 use server::{CallerOf, Server};
 pub use settings::{McpSettings, Version};
-pub use tools::tool_listing;
+pub use tools::{call_tool, tool_listing};
 
 /// Key of the parts of an error in the `_meta` of a failed call: code, field, message, advice, retryable.
 pub const ERROR: &str = "recollect/error";

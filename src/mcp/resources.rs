@@ -1,11 +1,11 @@
-//! Resources: memories, their histories and sessions under their own addresses.
+//! Resources: memories, their histories, sessions, pages of the wiki and proposals under their own addresses.
 //!
 //! To add one: a row in [`templates`], an arm in [`read`].
 
 use percent_encoding::percent_decode_str;
 use rmcp::{
     ErrorData,
-    model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
+    model::{ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate},
 };
 use serde::Serialize;
 
@@ -13,13 +13,16 @@ use super::server::protocol_error;
 use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
-    read::{BriefRequest, GetRequest, RecallRequest, TraceRequest},
+    read::{BriefRequest, GetRequest, RecallRequest, TraceRequest, browse},
+    review::{PageRequest, PagesRequest, ProposalsRequest},
     service::Service,
 };
 
 const JSON: &str = "application/json";
 /// Memories that the list of resources shows.
 const LISTED: i64 = 50;
+/// Records that completions are looked for in.
+const COMPLETED_FROM: i64 = 100;
 
 /// The addresses there are.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
@@ -40,6 +43,13 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "A session in short",
             "What a session came to, and its memories in order.",
         ),
+        template(
+            "wiki://page/{slug}",
+            "wiki_page",
+            "A page of the wiki",
+            "The approved text of a page, the memories it cites, and the pages it links to and is linked from.",
+        ),
+        template("review://{id}", "proposal", "A proposal", "What it would change, its risks, and what became of it."),
     ]
 }
 
@@ -71,6 +81,63 @@ pub(super) async fn latest(
     Ok(service.recall(caller, request).await?.items)
 }
 
+/// What can be named in an address or to a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Memory,
+    Session,
+    Page,
+    Proposal,
+}
+
+impl Named {
+    /// What the argument `name` of a resource or prompt names; `None` if it names nothing.
+    pub(super) fn of(reference: &Reference, name: &str) -> Option<Self> {
+        match reference {
+            Reference::Resource(template) => {
+                let known = [
+                    ("memory://", Self::Memory),
+                    ("session://", Self::Session),
+                    ("wiki://", Self::Page),
+                    ("review://", Self::Proposal),
+                ];
+                known.into_iter().find(|(scheme, _)| template.uri.starts_with(scheme)).map(|(_, named)| named)
+            }
+            Reference::Prompt(_) => {
+                let known = [("session_id", Self::Session), ("slug", Self::Page), ("proposal_id", Self::Proposal)];
+                known.into_iter().find(|(known, _)| *known == name).map(|(_, named)| named)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Names of what the caller sees, the likeliest first; some do not begin with `begun`.
+pub(super) async fn names(
+    service: &Service,
+    caller: &Caller,
+    named: Named,
+    begun: &str,
+) -> Result<Vec<String>, Error> {
+    let page = browse::PageRequest { first: Some(COMPLETED_FROM), after: None };
+    Ok(match named {
+        Named::Memory => latest(service, caller, COMPLETED_FROM).await?.into_iter().map(|item| item.id).collect(),
+        Named::Session => {
+            latest(service, caller, COMPLETED_FROM).await?.into_iter().filter_map(|item| item.session_id).collect()
+        }
+        Named::Page => {
+            let prefix = Some(begun.to_owned()).filter(|begun| !begun.is_empty());
+            let wanted = PagesRequest { prefix, ..PagesRequest::default() };
+            let found = service.pages(caller, &wanted, &page).await?;
+            found.items.into_iter().map(|(_, page)| page.slug).collect()
+        }
+        Named::Proposal => {
+            let found = service.proposals(caller, &ProposalsRequest::default(), &page).await?;
+            found.items.into_iter().map(|(_, proposal)| proposal.id).collect()
+        }
+    })
+}
+
 /// Reads the resource at `uri`.
 pub(super) async fn read(service: &Service, caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let json = match address(uri) {
@@ -82,6 +149,11 @@ pub(super) async fn read(service: &Service, caller: &Caller, uri: &str) -> Resul
         Some(Address::Brief(session_id)) => {
             service.brief(caller, BriefRequest { session_id }).await.and_then(|reply| json(&reply))
         }
+        Some(Address::Page(slug)) => {
+            let request = PageRequest { slug, ..PageRequest::default() };
+            found(service.page(caller, request).await)
+        }
+        Some(Address::Proposal(id)) => found(service.proposal(caller, &id).await),
         None => return Err(not_found(uri)),
     };
     match json {
@@ -95,6 +167,10 @@ fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found("resource not found", Some(serde_json::json!({ "uri": uri })))
 }
 
+fn found(answer: Result<Option<impl Serialize>, Error>) -> Result<String, Error> {
+    json(&answer?.ok_or_else(|| Error::not_found("uri"))?)
+}
+
 fn json(reply: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(reply).map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))
 }
@@ -104,6 +180,8 @@ enum Address {
     Memory(String),
     Trace(String),
     Brief(String),
+    Page(String),
+    Proposal(String),
 }
 
 fn address(uri: &str) -> Option<Address> {
@@ -116,6 +194,14 @@ fn address(uri: &str) -> Option<Address> {
             Some(id) => name(id).map(Address::Trace),
             None => name(memory).map(Address::Memory),
         };
+    }
+    if let Some(slug) = uri.strip_prefix("wiki://page/") {
+        // Slugs have parts; clients write the slash as it is or encoded.
+        let parts: Option<Vec<String>> = slug.split('/').map(name).collect();
+        return parts.map(|parts| Address::Page(parts.join("/")));
+    }
+    if let Some(id) = uri.strip_prefix("review://") {
+        return name(id).map(Address::Proposal);
     }
     name(uri.strip_prefix("session://")?.strip_suffix("/brief")?).map(Address::Brief)
 }
@@ -138,7 +224,16 @@ mod tests {
             ("memory://", None),
             ("memory://01/trace/trace", None),
             ("memory://01/", None),
-            ("wiki://page/x", None),
+            ("wiki://page/x", Some(Address::Page(own("x")))),
+            ("wiki://page/ops/on-call", Some(Address::Page(own("ops/on-call")))),
+            ("wiki://page/ops%2Fon-call", Some(Address::Page(own("ops/on-call")))),
+            ("wiki://page/%E5%80%BC%E7%8F%AD", Some(Address::Page(own("值班")))),
+            ("wiki://page/", None),
+            ("wiki://page/a//b", None),
+            ("wiki://x", None),
+            ("review://01", Some(Address::Proposal(own("01")))),
+            ("review://", None),
+            ("review://01/more", None),
             ("", None),
         ] {
             assert_eq!(address(uri), expected, "{uri}");

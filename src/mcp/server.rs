@@ -8,7 +8,7 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
         ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
         ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
@@ -28,13 +28,13 @@ const INSTRUCTIONS: &str = "Long-term memory that outlives this conversation. Be
     shared subjects, call memory_associate. When you learn something that will matter later (a fact, a preference, a rule, a \
     correction, the outcome of a task), call memory_store at once, one statement per call; give supersedes when it replaces \
     what you recalled. Tell with memory_feedback whether a memory helped, and with memory_observe how a task or a session \
-    ended.";
+    ended. What people have approved stands in the wiki (wiki_search, wiki_get); propose edits of it with wiki_propose and \
+    see with review_list what became of them.";
 
 /// Longest error text for a model, in characters; what was given may be quoted in it.
 const MESSAGE_CHARS: usize = 500;
 
-/// Memories that completions are looked for in, and completions at most.
-const COMPLETED_FROM: i64 = 100;
+/// Completions at most.
 const COMPLETIONS: usize = 20;
 
 /// Where the caller of a request comes from.
@@ -162,25 +162,21 @@ impl ServerHandler for Server {
         Ok(call::traced(&context, prompt).await?.into())
     }
 
-    /// Ids and sessions of the latest memories that begin with what was typed.
+    /// Ids, sessions and addresses that the caller sees and that begin with what was typed.
     async fn complete(
         &self,
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let caller = self.caller(&context)?;
-        let sessions = match &request.r#ref {
-            Reference::Resource(template) if template.uri.starts_with("memory://") => false,
-            Reference::Resource(template) if template.uri.starts_with("session://") => true,
-            Reference::Prompt(_) if request.argument.name == "session_id" => true,
-            _ => return Ok(CompleteResult::default()),
-        };
-        let latest = call::traced(&context, resources::latest(&self.service, &caller, COMPLETED_FROM)).await;
-        let latest = latest.map_err(|error| protocol_error(&error))?;
-        let names = latest.into_iter().filter_map(|item| if sessions { item.session_id } else { Some(item.id) });
+        let (of, argument) = (&request.r#ref, &request.argument);
+        let Some(named) = resources::Named::of(of, &argument.name) else { return Ok(CompleteResult::default()) };
+        let names = resources::names(&self.service, &caller, named, &argument.value);
+        let names = call::traced(&context, names).await.map_err(|error| protocol_error(&error))?;
         let mut seen = BTreeSet::new();
         let begun: Vec<String> = names
-            .filter(|name| name.starts_with(&request.argument.value) && seen.insert(name.clone()))
+            .into_iter()
+            .filter(|name| name.starts_with(&argument.value) && seen.insert(name.clone()))
             .take(COMPLETIONS)
             .collect();
         let completion = CompletionInfo::new(begun).map_err(|error| ErrorData::internal_error(error, None))?;

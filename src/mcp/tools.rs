@@ -1,4 +1,5 @@
-//! The table of tools. To add one: a row in [`TOOLS`]; listing, schemas, checks and dispatch follow from it.
+//! The table of tools. To add one: a row in [`TOOLS`], or in `wiki` for one of the wiki and the review queue; listing,
+//! schemas, checks and dispatch follow from it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,7 +8,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{lenient, schema};
+use super::{lenient, schema, wiki};
 use crate::{
     domain::Caller,
     error::{Error, ErrorCode},
@@ -25,7 +26,7 @@ use crate::{
 
 /// What a tool does to the world; the four annotations of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
+pub(super) enum Effect {
     /// Changes nothing.
     Reads,
     /// Adds; nothing is lost.
@@ -36,21 +37,22 @@ enum Effect {
     Removes,
 }
 
-type Call = for<'a> fn(&'a Service, &'a Caller, Value) -> BoxFuture<'a, Result<String, Error>>;
+pub(super) type Call = for<'a> fn(&'a Service, &'a Caller, Value) -> BoxFuture<'a, Result<String, Error>>;
 
-struct Row {
-    name: &'static str,
-    title: &'static str,
+/// A tool.
+pub(super) struct Row {
+    pub name: &'static str,
+    pub title: &'static str,
     /// For the model that decides whether to call it.
-    description: &'static str,
-    effect: Effect,
-    required: &'static [&'static str],
-    input: fn(&[&str]) -> Map<String, Value>,
-    output: fn() -> Map<String, Value>,
-    call: Call,
+    pub description: &'static str,
+    pub effect: Effect,
+    pub required: &'static [&'static str],
+    pub input: fn(&[&str]) -> Map<String, Value>,
+    pub output: fn() -> Map<String, Value>,
+    pub call: Call,
 }
 
-const TOOLS: [Row; 11] = [
+static TOOLS: [Row; 11] = [
     Row {
         name: "memory_store",
         title: "Store a memory",
@@ -193,9 +195,13 @@ const TOOLS: [Row; 11] = [
     },
 ];
 
+fn rows() -> impl Iterator<Item = &'static Row> {
+    TOOLS.iter().chain(&wiki::TOOLS)
+}
+
 /// The tools as clients see them, in the order of the table.
 pub(super) fn tools() -> &'static [Tool] {
-    static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| TOOLS.iter().map(listed).collect());
+    static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| rows().map(listed).collect());
     &LISTED
 }
 
@@ -211,9 +217,16 @@ pub(super) fn call<'a>(
     name: &str,
     arguments: Map<String, Value>,
 ) -> Option<BoxFuture<'a, Result<String, Error>>> {
-    let at = TOOLS.iter().position(|row| row.name == name)?;
-    let arguments = lenient::repair(&tools()[at].input_schema, arguments.into());
-    Some((TOOLS[at].call)(service, caller, arguments))
+    let (tool, row) = tools().iter().zip(rows()).find(|(_, row)| row.name == name)?;
+    let arguments = lenient::repair(&tool.input_schema, arguments.into());
+    Some((row.call)(service, caller, arguments))
+}
+
+/// What the tool `name` answers, as JSON, for whoever is in the same process.
+pub async fn call_tool(service: &Service, caller: &Caller, name: &str, arguments: Value) -> Result<String, Error> {
+    let unknown = || Error::bad_input("name", "no such tool");
+    let row = rows().find(|row| row.name == name).ok_or_else(unknown)?;
+    (row.call)(service, caller, arguments).await
 }
 
 fn listed(row: &Row) -> Tool {
@@ -230,12 +243,12 @@ fn listed(row: &Row) -> Tool {
         .with_annotations(annotations)
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
+pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
     input::read_json(arguments)
 }
 
 /// Text straight from the reply: going through a [`Value`] would print an `f32` 0.8 as 0.800000011920929.
-fn answer(reply: &impl Serialize) -> Result<String, Error> {
+pub(super) fn answer(reply: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(reply).map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))
 }
 
@@ -296,7 +309,7 @@ mod tests {
 
     #[test]
     fn every_tool_is_strict_inside() {
-        for row in &TOOLS {
+        for row in rows() {
             let schema = Value::Object((row.input)(row.required));
             let unknown = json!({"no_such_field": 1});
             let repaired = lenient::repair(schema.as_object().expect("an object"), unknown.clone());

@@ -20,11 +20,14 @@ use crate::{
     error::{Error, ErrorCode},
     input,
     ports::QueueQuery,
+    telemetry,
     write::{self, undisturbed},
 };
 
 /// Most proposals of a bulk decision.
 const BULK_MAX: usize = 100;
+/// Outcomes of which the time is measured.
+const DECIDED: [&str; 2] = ["approved", "rejected"];
 /// Proposals that expire in one go.
 const EXPIRED_AT_ONCE: usize = 500;
 
@@ -483,6 +486,10 @@ pub(super) async fn reply(
     revision: Option<u64>,
     operation_id: String,
 ) -> Result<DecisionReply, Error> {
+    if let Some(decision) = proposal.decision.as_ref().filter(|_| DECIDED.contains(&outcome)) {
+        let waited = decision.at.duration_since(proposal.created_at);
+        telemetry::review_decided(proposal.subject.kind().name(), outcome, waited.as_secs_f64());
+    }
     let record = listed(ctx, std::slice::from_ref(proposal)).await?.pop().expect("one proposal gives one record");
     let revision = revision.map(number);
     Ok(DecisionReply { outcome: outcome.to_owned(), proposal: record, revision, operation_id })

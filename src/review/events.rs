@@ -7,7 +7,7 @@ use super::{
     access::{author_seen, count, number, reader},
 };
 use crate::{
-    domain::{Caller, ProposalState, Right},
+    domain::{Caller, ProposalState, Right, Visibility},
     error::Error,
     input,
     ports::QueueQuery,
@@ -41,14 +41,18 @@ pub async fn review_events(ctx: &ReviewContext<'_>, caller: &Caller, after: u64)
 /// The state of the queue as the caller sees it.
 pub async fn review_stats(ctx: &ReviewContext<'_>, caller: &Caller) -> Result<ReviewStats, Error> {
     input::require(caller, Right::ReviewRead)?;
-    let visibility = caller.visibility();
+    stats_of(ctx, &caller.visibility()).await
+}
+
+/// The state of the queue as far as `visibility` goes.
+pub async fn stats_of(ctx: &ReviewContext<'_>, visibility: &Visibility) -> Result<ReviewStats, Error> {
     let now = ctx.write.clock.now();
     let pending = QueueQuery { states: vec![ProposalState::Pending], ..QueueQuery::default() };
     let free = QueueQuery { free_at: Some(now), ..pending.clone() };
     let (tallies, since, free) = tokio::try_join!(
-        ctx.reviews.tallies(&visibility),
-        ctx.reviews.waiting(AGES, &visibility),
-        ctx.reviews.queue_total(&free, &visibility)
+        ctx.reviews.tallies(visibility),
+        ctx.reviews.waiting(AGES, visibility),
+        ctx.reviews.queue_total(&free, visibility)
     )?;
     // Oldest first, so ages fall.
     let age = |share: f64| -> i64 {

@@ -28,7 +28,7 @@ mod undo;
 
 pub use claim::{claim_next, claim_proposal, release_proposal};
 pub use decide::{approve_proposal, expire_proposals, reject_proposal, request_changes, review_proposals};
-pub use events::{review_events, review_stats};
+pub use events::{review_events, review_stats, stats_of};
 pub use folder::{export_pages, import_pages};
 pub use pages::{page, page_blame, page_diff, page_history, pages, pages_by_id, render_page, search_pages};
 pub use propose::{propose_decision, propose_edit};

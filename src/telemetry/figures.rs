@@ -37,17 +37,30 @@ pub const DEAD_LETTERS: &str = "recollect_dead_letters";
 pub const WRITES_WAITING: &str = "recollect_writes_waiting";
 /// Whether a store is left alone because it does not answer (1) or used (0), by `part`. Of stores that are servers.
 pub const CIRCUIT_OPEN: &str = "recollect_circuit_open";
+/// Proposals that wait in the review queue, by `state`.
+pub const REVIEW_DEPTH: &str = "recollect_review_depth";
+/// Seconds that proposals of the queue have waited: the median and the 95th percentile, by `quantile`.
+pub const REVIEW_AGE: &str = "recollect_review_age_seconds";
+/// Seconds from a proposal to its decision, by `kind` and `outcome`.
+pub const REVIEW_SECONDS: &str = "recollect_review_decision_seconds";
+/// Share of the decided proposals of an agent that were approved, by `agent`: a principal, which tokens name.
+pub const REVIEW_ACCEPTED: &str = "recollect_review_accept_rate";
+/// Deliveries to webhooks, by `endpoint` (as the settings name it) and `outcome`: delivered, failed (it is tried again) or
+/// given_up.
+pub const WEBHOOKS: &str = "recollect_webhook_deliveries_total";
 
 /// What a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Seconds,
+    /// Seconds that people take.
+    Days,
     Counter,
     Gauge,
 }
 
 /// Every metric with what it says.
-const TABLE: [(&str, Kind, &str); 13] = [
+const TABLE: [(&str, Kind, &str); 18] = [
     (USE_CASE_SECONDS, Kind::Seconds, "Seconds of a use case, by use_case and outcome (OK or an error code)"),
     (
         PART_SECONDS,
@@ -65,11 +78,20 @@ const TABLE: [(&str, Kind, &str); 13] = [
     (DEAD_LETTERS, Kind::Gauge, "Writes of the journal that were given up and wait for a person"),
     (WRITES_WAITING, Kind::Gauge, "Writes that wait for their turn, or have it"),
     (CIRCUIT_OPEN, Kind::Gauge, "Whether a store that is a server is left alone because it does not answer, by part"),
+    (REVIEW_DEPTH, Kind::Gauge, "Proposals that wait in the review queue, by state"),
+    (REVIEW_AGE, Kind::Gauge, "Seconds that proposals of the queue have waited, by quantile (0.5, 0.95)"),
+    (REVIEW_SECONDS, Kind::Days, "Seconds from a proposal to its decision, by kind and outcome"),
+    (REVIEW_ACCEPTED, Kind::Gauge, "Share of the decided proposals of an agent that were approved, by agent"),
+    (WEBHOOKS, Kind::Counter, "Deliveries to webhooks, by endpoint and outcome (delivered, failed, given_up)"),
 ];
 
 /// From 1 ms to 10 s, dense around the promised latencies: 25, 80 and 120 ms, and 800 ms of deadline.
 const SECONDS_BOUNDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8, 2.0, 10.0];
+
+/// From a minute to a month: what people take.
+const DAYS_BOUNDS: [f64; 9] =
+    [60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 259_200.0, 604_800.0, 2_592_000.0];
 
 /// How often histograms are folded; between two scrapes they would grow with each sample otherwise.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -95,6 +117,41 @@ pub fn gauge_journal(waiting: usize, dead: usize) {
 /// Shows whether the store that is `part` of the service is left alone.
 pub fn show_circuit(part: &'static str, open: bool) {
     metrics::gauge!(CIRCUIT_OPEN, "part" => part).set(if open { 1.0 } else { 0.0 });
+}
+
+/// How the review queue is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Queue<'a> {
+    /// Proposals in each state.
+    pub depth: Vec<(&'a str, i64)>,
+    /// Seconds that half of them have waited at most.
+    pub age_p50_secs: f64,
+    /// The same of 95 in 100.
+    pub age_p95_secs: f64,
+    /// Share of each agent's decided proposals that were approved.
+    pub accepted: Vec<(&'a str, f64)>,
+}
+
+/// Sets the gauges of the review queue.
+pub fn gauge_reviews(queue: &Queue<'_>) {
+    for (state, count) in &queue.depth {
+        metrics::gauge!(REVIEW_DEPTH, "state" => (*state).to_owned()).set(*count as f64);
+    }
+    metrics::gauge!(REVIEW_AGE, "quantile" => "0.5").set(queue.age_p50_secs);
+    metrics::gauge!(REVIEW_AGE, "quantile" => "0.95").set(queue.age_p95_secs);
+    for (agent, share) in &queue.accepted {
+        metrics::gauge!(REVIEW_ACCEPTED, "agent" => (*agent).to_owned()).set(*share);
+    }
+}
+
+/// Notes that a proposal was decided, so many seconds after it was made.
+pub fn review_decided(kind: &str, outcome: &str, after_secs: f64) {
+    metrics::histogram!(REVIEW_SECONDS, "kind" => kind.to_owned(), "outcome" => outcome.to_owned()).record(after_secs);
+}
+
+/// Counts a try to deliver to a webhook.
+pub fn count_delivery(endpoint: &str, outcome: &'static str) {
+    metrics::counter!(WEBHOOKS, "endpoint" => endpoint.to_owned(), "outcome" => outcome).increment(1);
 }
 
 /// Counts an error that leaves through a face.
@@ -160,15 +217,19 @@ pub fn metrics_handle() -> Result<PrometheusHandle, MetricsError> {
 }
 
 fn install() -> Result<PrometheusHandle, MetricsError> {
-    let histograms = TABLE.iter().filter(|(_, kind, _)| *kind == Kind::Seconds);
-    let builder = histograms.fold(PrometheusBuilder::new(), |builder, (name, ..)| {
+    let builder = TABLE.iter().fold(PrometheusBuilder::new(), |builder, (name, kind, _)| {
+        let bounds: &[f64] = match kind {
+            Kind::Seconds => &SECONDS_BOUNDS,
+            Kind::Days => &DAYS_BOUNDS,
+            Kind::Counter | Kind::Gauge => return builder,
+        };
         let metric = Matcher::Full((*name).to_owned());
-        builder.set_buckets_for_metric(metric, &SECONDS_BOUNDS).expect("there are bounds")
+        builder.set_buckets_for_metric(metric, bounds).expect("there are bounds")
     });
     let handle = builder.install_recorder().map_err(|_| MetricsError::Taken)?;
     for (name, kind, text) in TABLE {
         match kind {
-            Kind::Seconds => metrics::describe_histogram!(name, Unit::Seconds, text),
+            Kind::Seconds | Kind::Days => metrics::describe_histogram!(name, Unit::Seconds, text),
             Kind::Counter => metrics::describe_counter!(name, Unit::Count, text),
             Kind::Gauge => metrics::describe_gauge!(name, Unit::Count, text),
         }

@@ -4,8 +4,8 @@ mod browse;
 mod flows;
 mod limits;
 mod schema;
-mod socket;
-mod tenancy;
+pub mod socket;
+pub mod tenancy;
 mod transport;
 
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::app::Client;
 
 /// The whole response to a request with variables; the status must be the one of a request that was run.
-async fn ask(client: &Client, query: &str, variables: Value) -> Value {
+pub async fn ask(client: &Client, query: &str, variables: Value) -> Value {
     let response = post(client, &json!({"query": query, "variables": variables}).to_string()).await;
     assert_eq!(response.status(), 200, "{query}: {}", response.text().await.unwrap_or_default());
     response.json().await.expect("JSON")

@@ -12,9 +12,10 @@ use std::{
 
 use jiff::SignedDuration;
 use recollect::{
-    domain::{Right, Visibility},
+    domain::{Caller, ProposalState, Right, Visibility},
     error::ErrorCode,
-    ports::{Clock, Embedder, Listing, ModelCard, PortError, PortErrorKind},
+    ports::{Clock, Embedder, Listing, ModelCard, PageQuery, PortError, PortErrorKind, QueueQuery},
+    review::{ImportPagesRequest, PageFile},
 };
 use serde_json::{Map, Value, json};
 
@@ -28,19 +29,21 @@ const NOBODY: &str = "01940000-0000-7000-8000-000000000000";
 
 /// A use case and its name in each face.
 struct UseCase {
+    /// One that agents have no tool for has a name of ours, after a dash.
     tool: &'static str,
+    /// With the group of commands it is in.
     verb: &'static str,
     /// What the command line takes without a flag.
     positional: &'static [&'static str],
     /// Field of the schema and the type of its input.
     field: Option<(&'static str, &'static str)>,
-    /// Parts of the tool's answer that GraphQL tells of in `memory`; `*` is all.
+    /// Parts of the tool's answer that GraphQL tells of in `memory` or `proposal`; `*` is all.
     lifted: &'static [&'static str],
     /// Parts of the tool's answer that repeat the question or stand in the outcome, and that GraphQL leaves out.
     left_out: &'static [&'static str],
 }
 
-const USE_CASES: [UseCase; 11] = [
+const USE_CASES: [UseCase; 26] = [
     UseCase {
         tool: "memory_store",
         verb: "store",
@@ -130,6 +133,126 @@ const USE_CASES: [UseCase; 11] = [
         lifted: &[],
         left_out: &[],
     },
+    UseCase {
+        tool: "wiki_search",
+        verb: "wiki search",
+        positional: &["query"],
+        field: Some(("searchPages", "SearchPagesInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "wiki_get",
+        verb: "wiki show",
+        positional: &["slug"],
+        field: Some(("page", "")),
+        lifted: &[],
+        left_out: &["cursor"],
+    },
+    UseCase {
+        tool: "wiki_propose",
+        verb: "wiki propose",
+        positional: &["slug"],
+        field: Some(("proposeEdit", "ProposeEditInput")),
+        lifted: &["*"],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "review_list",
+        verb: "review list",
+        positional: &[],
+        field: Some(("proposals", "ProposalFilter")),
+        lifted: &[],
+        left_out: &["cursor", "comment_count"],
+    },
+    UseCase {
+        tool: "review_get",
+        verb: "review show",
+        positional: &["id"],
+        field: Some(("proposal", "")),
+        lifted: &[],
+        left_out: &["comment_count", "diff", "diff_cut"],
+    },
+    UseCase {
+        tool: "review_revise",
+        verb: "review revise",
+        positional: &["id"],
+        field: Some(("reviseProposal", "ReviseProposalInput")),
+        lifted: &["*"],
+        left_out: &["comment_count"],
+    },
+    UseCase {
+        tool: "review_withdraw",
+        verb: "review withdraw",
+        positional: &["id"],
+        field: Some(("withdrawProposal", "WithdrawProposalInput")),
+        lifted: &["*"],
+        left_out: &["comment_count"],
+    },
+    UseCase {
+        tool: "-claim",
+        verb: "review claim",
+        positional: &["id"],
+        field: Some(("claimProposal", "ProposalInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-release",
+        verb: "review release",
+        positional: &["id"],
+        field: Some(("releaseProposal", "ProposalInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-approve",
+        verb: "review approve",
+        positional: &["id"],
+        field: Some(("approveProposal", "ApproveProposalInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-reject",
+        verb: "review reject",
+        positional: &["id"],
+        field: Some(("rejectProposal", "RejectProposalInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-request_changes",
+        verb: "review request-changes",
+        positional: &["id", "note"],
+        field: Some(("requestChanges", "RequestChangesInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-comment",
+        verb: "review comment",
+        positional: &["id", "text"],
+        field: Some(("commentOnProposal", "CommentOnProposalInput")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-claim_next",
+        verb: "review claim",
+        positional: &[],
+        field: Some(("claimNextProposal", "ProposalFilter")),
+        lifted: &[],
+        left_out: &[],
+    },
+    UseCase {
+        tool: "-revert",
+        verb: "wiki revert",
+        positional: &["slug"],
+        field: Some(("revertRevision", "RevertRevisionInput")),
+        lifted: &[],
+        left_out: &[],
+    },
 ];
 
 /// Root fields of the schema that have no case here, and why.
@@ -150,6 +273,17 @@ const FIELDS_ALONE: &[(&str, &str)] = &[
     ("createToken", "see tokens_are_refused_alike"),
     ("revokeToken", "see tokens_are_refused_alike"),
     ("runJob", "doctor: on the command line it takes the folder for itself"),
+    ("pages", "lists are for people who look through the wiki; agents search"),
+    ("pageHistory", "`wiki history` asks it; see review_faces.rs"),
+    ("pageBlame", "`wiki blame` asks it; see review_faces.rs"),
+    ("pageDiff", "`wiki diff` asks it; see review_faces.rs"),
+    ("reviewStats", "for people"),
+    ("proposeDecision", "for curators; see review_faces.rs"),
+    ("resolveProposal", "for reviewers, region by region, in the console"),
+    ("undoDecision", "for reviewers, in the console"),
+    ("reviewProposals", "for reviewers, in the console"),
+    ("revertProposal", "for reviewers, in the console"),
+    ("revertRun", "for reviewers, in the console"),
 ];
 
 /// Commands that have no case here, and why.
@@ -172,15 +306,30 @@ const VERBS_ALONE: &[(&str, &str)] = &[
     ("help", "about the program"),
 ];
 
+/// Commands of groups that have no case here, and why.
+const SUBVERBS_ALONE: &[(&str, &str)] = &[
+    ("wiki history", "a list for people, from GraphQL alone; see review_faces.rs"),
+    ("wiki blame", "the same"),
+    ("wiki diff", "the same"),
+    ("wiki export", "files are of the command line"),
+    ("wiki help", "about the program"),
+    ("review help", "about the program"),
+];
+
 /// Fields of tools that have no flag, and why.
 const FLAGLESS: &[(&str, &str, &str)] = &[("store", "event", "an object; `observe` is the command for what happens")];
 
 /// Codes that no case can reach, and why.
 const UNREACHED: &[(&str, &str)] = &[
-    ("STALE_BASE", "edits of pages are to come"),
     ("RATE_LIMITED", "of web sockets alone, which one face has: graphql/socket.rs"),
     ("DEGRADED", "answers in part say so in `degraded`; none is refused for it yet"),
 ];
+
+impl UseCase {
+    fn has_tool(&self) -> bool {
+        !self.tool.starts_with('-')
+    }
+}
 
 /// What must come of a case.
 enum Then {
@@ -501,6 +650,167 @@ fn cases() -> Vec<Case> {
         told("memory_forget", json!({"ids": ["$cause"], "reason": "asked to"}), &[("/forgotten", json!(1))]),
         refused("memory_get", json!({"ids": ["$cause"]}), "NOT_FOUND", "ids"),
     ]);
+
+    cases.extend(wiki_cases());
+    cases
+}
+
+/// Pages, proposals and decisions. The page ops/crane is there from the beginning.
+fn wiki_cases() -> Vec<Case> {
+    let pending = ("/state", json!("pending"));
+    let gate = |body: &str| {
+        json!({"slug": "ops/gate", "title": "The gate", "body": body, "rationale": "It was asked for.", "run_id": "r1",
+            "evidence": ["$global"], "aliases": ["gate"], "categories": ["harbour"], "idempotency_key": "w1"})
+    };
+    let crane = "# Crane\n\nThe crane lifts ten tons.\n";
+    let mut cases = vec![
+        told("wiki_propose", gate("The gate opens at nine.[^mem:$global]\n"), std::slice::from_ref(&pending)).keep("gate"),
+        told("wiki_propose", gate("The gate opens at nine.[^mem:$global]\n"), &[("/proposal_id", json!("$gate"))]),
+        refused("wiki_propose", gate("The gate opens at ten.\n"), "IDEMPOTENCY_KEY_REUSED", "idempotency_key"),
+        told("wiki_propose", json!({"slug": "blue/notes", "body": "Ours.\n", "scope": "shared", "group": "blue"}), &[])
+            .keep("notes"),
+        told("wiki_propose", json!({"slug": "ops/crane", "body": crane, "base_revision": 1}), std::slice::from_ref(&pending))
+            .keep("crane"),
+        told("wiki_propose", json!({"slug": "ops/crane", "action": "rename", "new_slug": "ops/hoist", "base_revision": 1}), &[])
+            .keep("hoist"),
+        told("wiki_propose", json!({"slug": "bob/own", "body": "Bob's own.\n", "scope": "private"}), &[])
+            .by("bob")
+            .keep("own"),
+        told("review_list", json!({}), &[("/items/0/id", json!("$gate")), ("/items/0/run_id", json!("r1"))]),
+        told(
+            "review_list",
+            json!({"states": ["pending"], "kinds": ["wiki_edit"], "slug": "ops/crane", "author": "ann", "claimed": false,
+                "limit": 1}),
+            &[("/items/0/id", json!("$crane"))],
+        ),
+        told("review_list", json!({"run_id": "r1", "states": ["approved", "rejected"]}), &[]),
+        told("review_list", json!({"flagged": true}), &[]),
+        told("review_get", json!({"id": "$gate"}), &[("/evidence/0/id", json!("$global"))]),
+        told("review_get", json!({"id": "$crane"}), &[("/head_revision", json!(1)), ("/base_revision", json!(1))]),
+        told(
+            "review_revise",
+            json!({"id": "$gate", "body": "The gate opens at nine each day.[^mem:$global]\n", "title": "Gate",
+                "rationale": "Each day.", "evidence": ["$global"], "comment": "Better?"}),
+            std::slice::from_ref(&pending),
+        )
+        .keep("gate"),
+        told("review_withdraw", json!({"id": "$notes", "reason": "No longer."}), &[("/state", json!("withdrawn"))]),
+        refused("review_withdraw", json!({"id": "$notes"}), "CONFLICT", "id"),
+        refused("review_revise", json!({"id": "$notes", "body": "x\n"}), "CONFLICT", "id"),
+        // Decisions.
+        told("-claim", json!({"id": "$gate"}), &[("/outcome", json!("claimed"))]).by("rita"),
+        refused("-claim", json!({"id": "$gate"}), "CONFLICT", "id").by("ralf"),
+        told("-release", json!({"id": "$gate"}), &[("/outcome", json!("released"))]).by("rita"),
+        told("-comment", json!({"id": "$gate", "text": "Since when?", "line": 1}), &[("/outcome", json!("commented"))])
+            .by("rita"),
+        told("-request_changes", json!({"id": "$gate", "note": "Say since when."}), &[("/proposal/state", json!("changes_requested"))])
+            .by("rita"),
+        told("review_get", json!({"id": "$gate"}), &[("/state", json!("changes_requested"))]),
+        told(
+            "review_revise",
+            json!({"id": "$gate", "body": "Since May the gate opens at nine each day.[^mem:$global]\n"}),
+            std::slice::from_ref(&pending),
+        )
+        .keep("gate"),
+        refused("-approve", json!({"id": "$gate", "content_hash": "0000"}), "CONFLICT", "content_hash").by("rita"),
+        refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash", "expected_head": 7}), "STALE_BASE", "expected_head")
+            .by("rita"),
+        refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash"}), "FORBIDDEN", ""),
+        told(
+            "-approve",
+            json!({"id": "$gate", "content_hash": "$gate_hash", "expected_head": 0, "comment": "Good."}),
+            &[("/outcome", json!("approved")), ("/proposal/state", json!("approved"))],
+        )
+        .by("rita"),
+        refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash"}), "CONFLICT", "id").by("ralf"),
+        told("wiki_get", json!({"slug": "ops/gate"}), &[("/revision", json!(1)), ("/citations/0/id", json!("$global"))]),
+        told("wiki_get", json!({"slug": "GATE"}), &[("/slug", json!("ops/gate"))]),
+        told("wiki_search", json!({"query": "when does the gate open", "limit": 2}), &[]),
+        told("-reject", json!({"id": "$hoist", "reason": "style", "note": "Crane is the word."}), &[("/outcome", json!("rejected"))])
+            .by("rita"),
+        told("review_get", json!({"id": "$hoist"}), &[("/decision/reason", json!("style"))]),
+        told("-claim_next", json!({}), &[("/proposal/id", json!("$crane"))]).by("ralf"),
+        told("-approve", json!({"id": "$crane", "content_hash": "$crane_hash", "body": "# Crane\n\nTen tons, no more.\n"}), &[])
+            .by("ralf"),
+        told("wiki_get", json!({"slug": "ops/crane"}), &[("/revision", json!(2))]),
+        told("wiki_get", json!({"slug": "ops/crane", "revision": 1}), &[("/revision", json!(1))]),
+        told("wiki_get", json!({"slug": "ops/crane", "as_of": "2026-12-24"}), &[("/revision", json!(2))]),
+        refused("-revert", json!({"slug": "ops/crane", "revision": 2, "expected_head": 1}), "STALE_BASE", "expected_head")
+            .by("rita"),
+        told("-revert", json!({"slug": "ops/crane", "revision": 2, "expected_head": 2, "reason": "Nine it was."}), &[("/outcome", json!("reverted"))])
+            .by("rita"),
+        told("wiki_get", json!({"slug": "ops/crane"}), &[("/revision", json!(3))]),
+        told("memory_store", json!({"content": "The tide turns at six.", "source": "observed", "review": true}), &[("/outcome", json!("quarantined"))]),
+        told("memory_recall", json!({"query": "when does the gate open", "limit": 3}), &[]),
+    ];
+    // Another's, and one that nobody has.
+    for id in ["$own", NOBODY] {
+        for (tool, input) in [
+            ("review_get", json!({"id": id})),
+            ("review_revise", json!({"id": id, "body": "x\n"})),
+            ("review_withdraw", json!({"id": id})),
+        ] {
+            cases.push(refused(tool, input, "NOT_FOUND", "id"));
+        }
+        for (tool, input) in [
+            ("-claim", json!({"id": id})),
+            ("-release", json!({"id": id})),
+            ("-approve", json!({"id": id, "content_hash": "x"})),
+            ("-reject", json!({"id": id, "reason": "style"})),
+            ("-request_changes", json!({"id": id, "note": "x"})),
+            ("-comment", json!({"id": id, "text": "x"})),
+        ] {
+            cases.push(refused(tool, input, "NOT_FOUND", "id").by("rita"));
+        }
+    }
+    for (tool, input, code, field) in [
+        ("wiki_get", json!({"slug": "no/page"}), "NOT_FOUND", "slug"),
+        ("wiki_get", json!({"slug": "bob/own"}), "NOT_FOUND", "slug"),
+        ("wiki_get", json!({"slug": "ops/crane", "revision": 99}), "NOT_FOUND", "slug"),
+        ("wiki_get", json!({"slug": "ops/crane", "as_of": "soon"}), "BAD_USER_INPUT", "as_of"),
+        ("wiki_search", json!({"query": " "}), "BAD_USER_INPUT", "query"),
+        ("wiki_search", json!({"query": "x", "limit": 0}), "BAD_USER_INPUT", "limit"),
+        ("wiki_propose", json!({"slug": "a b", "body": "x\n"}), "BAD_USER_INPUT", "slug"),
+        ("wiki_propose", json!({"slug": "x/y"}), "BAD_USER_INPUT", "body"),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "patch": "x"}), "BAD_USER_INPUT", "patch"),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "action": "burn"}), "BAD_USER_INPUT", "action"),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "scope": "all"}), "BAD_USER_INPUT", "scope"),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "group": "red"}), "FORBIDDEN", "group"),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "evidence": ["nonsense"]}), "BAD_USER_INPUT", "evidence"),
+        ("wiki_propose", json!({"slug": "ops/crane", "body": "x\n"}), "BAD_USER_INPUT", "base_revision"),
+        ("wiki_propose", json!({"slug": "no/page", "action": "delete", "base_revision": 1}), "NOT_FOUND", "slug"),
+        ("review_list", json!({"states": ["dreamt"]}), "BAD_USER_INPUT", "states"),
+        ("review_list", json!({"limit": 0}), "BAD_USER_INPUT", "limit"),
+        ("review_get", json!({"id": "nonsense"}), "BAD_USER_INPUT", "id"),
+        ("review_revise", json!({"id": "nonsense", "body": "x\n"}), "BAD_USER_INPUT", "id"),
+        ("review_withdraw", json!({"id": "nonsense"}), "BAD_USER_INPUT", "id"),
+    ] {
+        cases.push(refused(tool, input, code, field));
+    }
+    for (tool, input) in [
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n"})),
+        ("review_revise", json!({"id": "$gate", "body": "x\n"})),
+        ("review_withdraw", json!({"id": "$gate"})),
+        ("-claim", json!({"id": "$gate"})),
+        ("-approve", json!({"id": "$gate", "content_hash": "x"})),
+        ("-reject", json!({"id": "$gate", "reason": "style"})),
+        ("-request_changes", json!({"id": "$gate", "note": "x"})),
+        ("-revert", json!({"slug": "ops/crane", "revision": 3})),
+    ] {
+        cases.push(refused(tool, input, "FORBIDDEN", "").by("reader"));
+    }
+    for (tool, input) in [
+        ("wiki_get", json!({"slug": "ops/crane"})),
+        ("wiki_search", json!({"query": "x"})),
+        ("wiki_propose", json!({"slug": "x/y", "body": "x\n"})),
+        ("review_list", json!({})),
+        ("review_get", json!({"id": "$gate"})),
+        ("review_revise", json!({"id": "$gate", "body": "x\n"})),
+        ("review_withdraw", json!({"id": "$gate"})),
+        ("-approve", json!({"id": "$gate", "content_hash": "x"})),
+    ] {
+        cases.push(refused(tool, input, "UNAUTHENTICATED", "").by("stranger"));
+    }
     cases
 }
 
@@ -537,11 +847,18 @@ impl World {
         .await;
         let mut clients = BTreeMap::new();
         for name in ["ann", "bob", "kim", "stranger"] {
-            clients.insert(name, app.client(name, &["blue"], &[]).await);
+            clients.insert(name, app.client(name, &["blue"], &[Right::WikiPropose]).await);
         }
+        let review = [Right::WikiPropose, Right::ReviewRead, Right::ReviewDecide];
+        clients.insert("rita", app.client("rita", &["blue"], &review).await);
+        clients.insert("ralf", app.client("ralf", &["blue"], &review).await);
         clients.insert("root", app.client("root", &[], &[Right::Admin]).await);
         clients.insert("reader", app.reader("ray", &[]).await);
         clients.get_mut("stranger").expect("there").token = "rc_nobody".to_owned();
+        let page = PageFile { path: "ops/crane.md".to_owned(), text: "# Crane\n\nThe crane lifts nine tons.\n".to_owned() };
+        let pages = ImportPagesRequest { files: vec![page], ..ImportPagesRequest::default() };
+        let imported = app.service.import_pages(&Caller::operator("root"), pages).await.expect("imported");
+        assert_eq!(imported.files[0].outcome, "created");
         Self { face, app, clock, clients, home: Home::new() }
     }
 
@@ -553,6 +870,8 @@ impl World {
         }
         let client = &self.clients[case.by];
         match self.face {
+            // What agents have no tool for is done all the same, so that the stores stay alike.
+            Face::Mcp if !use_case.has_tool() => Some(graphql(client, use_case, input, reply).await),
             Face::Mcp => Some(mcp(client, use_case, input).await),
             Face::CommandLine if case.sayable => Some(self.command_line(client, use_case, input)),
             Face::Graphql if use_case.field.is_some() => Some(graphql(client, use_case, input, reply).await),
@@ -561,7 +880,11 @@ impl World {
     }
 
     fn command_line(&self, client: &Client, use_case: &UseCase, input: &Value) -> Said {
-        let mut args = vec![use_case.verb.to_owned(), "--json".to_owned()];
+        let mut args: Vec<String> = use_case.verb.split(' ').map(str::to_owned).collect();
+        args.push("--json".to_owned());
+        if use_case.tool == "-claim_next" {
+            args.push("--next".to_owned());
+        }
         args.extend([format!("--url={}", client.url), format!("--token={}", client.token)]);
         args.extend(arguments(use_case, input));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -578,7 +901,12 @@ impl World {
         let events = browse.events(None, None, 1000, &all).await.expect("events");
         let concepts = browse.find_concepts("", None, 1000, &all).await.expect("concepts");
         let log = browse.audit(None, 1000, &all).await.expect("the audit log");
-        format!("{memories:#?}\n{edges:#?}\n{events:#?}\n{concepts:#?}\n{log:#?}")
+        let reviews = &self.app.parts.reviews;
+        let pages = reviews.pages(&PageQuery::default(), None, 1000, &all).await.expect("pages");
+        let states = ProposalState::NAMES.iter().map(|name| name.parse().expect("a state")).collect();
+        let queue = QueueQuery { states, ..QueueQuery::default() };
+        let queue = reviews.queue(&queue, None, 1000, &all).await.expect("proposals");
+        format!("{memories:#?}\n{edges:#?}\n{events:#?}\n{concepts:#?}\n{log:#?}\n{pages:#?}\n{queue:#?}")
     }
 }
 
@@ -589,7 +917,7 @@ fn arguments(use_case: &UseCase, input: &Value) -> Vec<String> {
     let fields = input.as_object().expect("an object");
     let mut args = Vec::new();
     for (name, value) in fields.iter().filter(|(name, _)| !use_case.positional.contains(&name.as_str())) {
-        if *value == true && name == "include_superseded" {
+        if *value == true && ["include_superseded", "review", "texts", "next"].contains(&name.as_str()) {
             args.push(flag(use_case.verb, name));
         } else {
             let value = listed(value).map_or_else(|| plain(value), |list| list.join(","));
@@ -647,26 +975,52 @@ async fn mcp(client: &Client, use_case: &UseCase, input: &Value) -> Said {
 async fn graphql(client: &Client, use_case: &UseCase, input: &Value, reply: &Value) -> Said {
     let (field, kind) = use_case.field.expect("a face");
     let get = use_case.verb == "get";
-    let selection = selected(use_case, reply);
-    let (query, variables) = if get {
+    let selection = if use_case.has_tool() { selected(use_case, reply) } else { DECIDED.to_owned() };
+    let (query, variables) = if use_case.verb == "wiki show" {
+        let query = format!(
+            "query($slug: String!, $revision: Int, $asOf: DateTime) {{
+                page(slug: $slug, revision: $revision, asOf: $asOf) {{ {selection} }} }}"
+        );
+        (query, shown(input))
+    } else if use_case.verb == "review show" {
+        (format!("query($id: ID!) {{ proposal(id: $id) {{ {selection} }} }}"), json!({"id": input["id"]}))
+    } else if use_case.verb == "review list" {
+        let query = format!(
+            "query($filter: ProposalFilter, $first: Int) {{
+                proposals(filter: $filter, first: $first) {{ items: nodes {{ {selection} }} }} }}"
+        );
+        let mut filter = shown(input);
+        let first = filter.as_object_mut().and_then(|filter| filter.remove("limit"));
+        (query, json!({"filter": filter, "first": first}))
+    } else if get {
         let query = format!(
             "query($id: ID!, $asOf: DateTime, $knownAt: DateTime) {{
                 memory(id: $id, asOf: $asOf, knownAt: $knownAt) {{ {selection} }} }}"
         );
         (query, json!({"id": input["ids"][0], "asOf": input.get("as_of"), "knownAt": input.get("known_at")}))
     } else {
-        let reads = ["recall", "associate", "explain"].contains(&use_case.verb);
+        let reads = ["recall", "associate", "explain", "wiki search"].contains(&use_case.verb);
         let (operation, errors) = if reads { ("query", "") } else { ("mutation", "userErrors { code field message }") };
         let query = format!("{operation}($input: {kind}!) {{ {field}(input: $input) {{ {selection} {errors} }} }}");
-        (query, json!({"input": shown(input)}))
+        let mut input = shown(input);
+        if use_case.tool == "-reject" {
+            // Elsewhere a reason is free text.
+            input["reason"] = input["reason"].as_str().expect("a reason").to_uppercase().into();
+        }
+        (query, json!({"input": input}))
     };
     let response = crate::graphql::post(client, &json!({"query": query, "variables": variables}).to_string()).await;
     let answer: Value = response.json().await.expect("JSON");
     let payload = &answer["data"][field];
     let error = match (&answer["errors"][0], &payload["userErrors"][0]) {
-        (Value::Null, Value::Null) if get && payload.is_null() => {
+        (Value::Null, Value::Null) if payload.is_null() => {
             // A reader of a graph is told of what is not there by null.
-            return error_of(&json!("NOT_FOUND"), &json!("ids"), &json!("ids: no such record"));
+            let field = match use_case.verb {
+                "get" => "ids",
+                "wiki show" => "slug",
+                _ => "id",
+            };
+            return error_of(&json!("NOT_FOUND"), &json!(field), &json!(format!("{field}: no such record")));
         }
         (Value::Null, Value::Null) => {
             let mut payload = normal(payload);
@@ -679,7 +1033,11 @@ async fn graphql(client: &Client, use_case: &UseCase, input: &Value, reply: &Val
         }
     };
     let spelt = error["field"].as_str().map(snake).unwrap_or_default();
-    let named = if get && spelt == "id" { "ids".to_owned() } else { spelt };
+    let named = match (use_case.verb, spelt.as_str()) {
+        ("get", "id") => "ids".to_owned(),
+        ("review list", "first") => "limit".to_owned(),
+        _ => spelt,
+    };
     let message = error["message"].as_str().unwrap_or_default();
     let message = match error["field"].as_str().and_then(|field| message.strip_prefix(field)) {
         Some(rest) => format!("{named}{rest}"),
@@ -688,8 +1046,22 @@ async fn graphql(client: &Client, use_case: &UseCase, input: &Value, reply: &Val
     error_of(&error["code"], &json!(named), &json!(message))
 }
 
+/// What decisions are asked for; `proposal` is what the command line asks.
+const DECIDED: &str = "outcome proposal { id: uuid kind state subject contentHash headRevision claimedBy claimedUntil }";
+
 /// What GraphQL is asked for: all that the tool tells.
 fn selected(use_case: &UseCase, reply: &Value) -> String {
+    let of = |schema: &Value| {
+        let parts = schema["properties"].as_object().expect("properties").iter();
+        let told = parts.filter(|(name, _)| !use_case.left_out.contains(&name.as_str()));
+        told.map(|(name, schema)| reviewed(name, schema)).collect::<Vec<_>>().join(" ")
+    };
+    match use_case.verb {
+        "wiki show" | "review show" => return of(reply),
+        "wiki propose" | "review revise" | "review withdraw" => return format!("proposal {{ {} }}", of(reply)),
+        "review list" => return of(&reply["properties"]["items"]["items"]),
+        _ => {}
+    }
     if use_case.verb == "get" {
         return record(&reply["properties"]["memories"]["items"]);
     }
@@ -714,6 +1086,16 @@ fn selected(use_case: &UseCase, reply: &Value) -> String {
         own.push(format!("memory {{ {} }}", lifted.join(" ")));
     }
     own.join(" ")
+}
+
+/// A part of a page or a proposal: two are named otherwise in the schema, whose ids are global.
+fn reviewed(name: &str, schema: &Value) -> String {
+    match name {
+        "id" => "id: uuid".to_owned(),
+        "proposal_id" => "proposalId: uuid".to_owned(),
+        "risk" => "risk: riskFlags { kind detail }".to_owned(),
+        _ => part(name, schema),
+    }
 }
 
 fn record(schema: &Value) -> String {
@@ -741,6 +1123,12 @@ fn lift(payload: &mut Value) {
     if let Some(Value::Object(memory)) = fields.remove("memory") {
         fields.extend(memory);
     }
+    // A decision tells of its proposal as the command line does, with what it did beside it.
+    if !fields.contains_key("outcome")
+        && let Some(Value::Object(proposal)) = fields.remove("proposal")
+    {
+        fields.extend(proposal);
+    }
     for end in ["from", "to"] {
         if let Some(id) = fields.get(end).and_then(|end| end.get("id")).cloned() {
             fields.insert(end.to_owned(), id);
@@ -750,6 +1138,7 @@ fn lift(payload: &mut Value) {
 
 /// Closed lists, which GraphQL writes in capitals.
 const LISTS: &[&str] = &[
+    "action",
     "direction",
     "event",
     "feedback",
@@ -761,12 +1150,16 @@ const LISTS: &[&str] = &[
     "scope",
     "source",
     "state",
+    "states",
     "status",
     "strategy",
     "type",
     "types",
     "verification",
 ];
+
+/// The same in answers; in inputs these can be free text.
+const ANSWERED: &[&str] = &["change", "reason", "author_kind"];
 
 /// An input as the schema spells it. The status of an event is free text.
 fn shown(input: &Value) -> Value {
@@ -796,7 +1189,7 @@ fn normal(value: &Value) -> Value {
             for (name, value) in fields.iter().filter(|(name, _)| *name != "tookMs" && *name != "took_ms") {
                 let name = snake(name);
                 let mut value = normal(value);
-                if LISTS.contains(&name.as_str())
+                if (LISTS.contains(&name.as_str()) || ANSWERED.contains(&name.as_str()))
                     && let Some(text) = value.as_str()
                 {
                     // How soon the index takes it is a matter of time.
@@ -812,7 +1205,7 @@ fn normal(value: &Value) -> Value {
         Value::String(text) => {
             let global = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let plain = global.as_deref().and_then(|global| {
-                ["Memory:", "Concept:", "Event:"].into_iter().find_map(|of| global.strip_prefix(of))
+                ["Memory:", "Concept:", "Event:", "Page:", "Proposal:"].into_iter().find_map(|of| global.strip_prefix(of))
             });
             json!(plain.unwrap_or(text))
         }
@@ -879,8 +1272,9 @@ async fn every_case_is_the_same_through_every_face() {
         for world in &worlds {
             // What is refused takes more ids in one face than in another.
             world.clock.count_from(number * 1000);
-            let said = world.say(&case, use_case, &input, &tools[case.tool]["outputSchema"]).await;
-            let reads = tools[case.tool]["annotations"]["readOnlyHint"] == true;
+            let tool = tools.get(case.tool).unwrap_or(&Value::Null);
+            let said = world.say(&case, use_case, &input, &tool["outputSchema"]).await;
+            let reads = tool["annotations"]["readOnlyHint"] == true;
             let after = if reads { before.clone() } else { world.everything().await };
             let mut problems: Vec<String> = Vec::new();
             if matches!(case.then, Then::Refused(..)) {
@@ -904,8 +1298,12 @@ async fn every_case_is_the_same_through_every_face() {
         let (said, after) = first.expect("MCP says everything");
         before = after;
         if let (Some(name), Said::Reply(reply)) = (case.keep, said) {
-            kept.insert(name.to_owned(), reply["id"].as_str().expect("an id").to_owned());
+            let id = [&reply["id"], &reply["proposal_id"]].into_iter().find_map(Value::as_str).expect("an id");
+            kept.insert(name.to_owned(), id.to_owned());
             kept.insert(format!("{name}_at"), worlds[0].clock.now().to_string());
+            if let Some(hash) = reply["content_hash"].as_str() {
+                kept.insert(format!("{name}_hash"), hash.to_owned());
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -963,7 +1361,8 @@ async fn every_use_case_of_a_face_has_its_cases_or_a_reason() {
         |names: &[(&'static str, &'static str)]| names.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     let tools = listing(&ann).await;
     let served: BTreeSet<String> = tools.keys().cloned().collect();
-    assert_eq!(served, USE_CASES.iter().map(|row| row.tool.to_owned()).collect());
+    let with_tool = || USE_CASES.iter().filter(|row| row.has_tool());
+    assert_eq!(served, with_tool().map(|row| row.tool.to_owned()).collect());
 
     let schema = crate::graphql::data(
         &ann,
@@ -981,17 +1380,21 @@ async fn every_use_case_of_a_face_has_its_cases_or_a_reason() {
 
     let home = Home::new();
     let help = |args: &[&str]| String::from_utf8(home.run(args).stdout).expect("text");
-    let listed = help(&["--help"]);
-    let commands = listed.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("commands");
-    let verbs: BTreeSet<String> = commands
-        .lines()
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .map(str::to_owned)
-        .collect();
-    assert_eq!(verbs, USE_CASES.iter().map(|row| row.verb.to_owned()).chain(of(VERBS_ALONE)).collect());
-    for row in &USE_CASES {
-        let help = help(&[row.verb, "--help"]);
+    let commands = |group: &[&str]| -> BTreeSet<String> {
+        let listed = help(&[group, &["--help"]].concat());
+        let commands = listed.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next());
+        let lines = commands.expect("commands").lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = lines.filter_map(|line| line.split_whitespace().next());
+        names.map(|name| [group, &[name]].concat().join(" ")).collect()
+    };
+    let first = |verb: &str| verb.split(' ').next().expect("a word").to_owned();
+    assert_eq!(commands(&[]), USE_CASES.iter().map(|row| first(row.verb)).chain(of(VERBS_ALONE)).collect());
+    for group in ["wiki", "review"] {
+        let verbs = USE_CASES.iter().map(|row| row.verb.to_owned()).chain(of(SUBVERBS_ALONE));
+        assert_eq!(commands(&[group]), verbs.filter(|verb| verb.starts_with(&format!("{group} "))).collect());
+    }
+    for row in with_tool() {
+        let help = help(&row.verb.split(' ').chain(["--help"]).collect::<Vec<_>>());
         for field in tools[row.tool]["inputSchema"]["properties"].as_object().expect("properties").keys() {
             if row.positional.contains(&field.as_str()) {
                 continue;

@@ -20,6 +20,11 @@ fn sampled(page: &str) -> BTreeSet<String> {
 #[tokio::test]
 async fn every_metric_of_the_table_moves_and_no_other_does() {
     let home = Home::new();
+    // Nobody listens there.
+    home.configure(
+        "[webhooks]\nallow_private = true\ntries = 1\nendpoints = [{ name = \"ops\", url = \"http://127.0.0.1:1/\", \
+         secrets = [\"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"] }]\n",
+    );
     let served = home.serve(&[]);
     for content in ["The ferry leaves at seven.", "The ferry carries bicycles."] {
         let arguments = json!({"content": content, "title": "ferry", "session_id": "s"});
@@ -36,7 +41,23 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
     served.post("rcl_wrong").body("{}").send().await.expect("an answer");
     let graphql = reqwest::Client::new().post(format!("{}/graphql", served.url)).bearer_auth(&served.token);
     graphql.json(&json!({"query": "{ nothing }"})).send().await.expect("an answer");
-    let page = served.page("/metrics").await;
+    // A proposal that is turned down, and an endpoint that takes nothing: it is given up at once.
+    let proposed = json!({"slug": "ops/ferry", "body": "The ferry leaves at seven.\n"});
+    let proposed = served.call("wiki_propose", proposed).await.expect("proposed");
+    let tokens = std::fs::read_to_string(home.data().join("tokens.json")).expect("tokens.json");
+    let tokens: Value = serde_json::from_str(&tokens).expect("JSON");
+    let reject = "mutation($id: ID!) { rejectProposal(input: {id: $id, reason: STYLE}) { outcome } }";
+    let graphql = reqwest::Client::new()
+        .post(format!("{}/graphql", served.url))
+        .bearer_auth(tokens["admin"].as_str().expect("an admin token"));
+    let body = json!({"query": reject, "variables": {"id": proposed["proposal_id"]}});
+    let rejected: Value = graphql.json(&body).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(rejected["data"]["rejectProposal"]["outcome"], "REJECTED", "{rejected}");
+    let mut page = served.page("/metrics").await;
+    while !page.contains("outcome=\"given_up\"") {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        page = served.page("/metrics").await;
+    }
     // Of stores that are servers, which this service has none of; `index_outage` moves it.
     let table: BTreeSet<String> = metric_names().filter(|name| *name != CIRCUIT_OPEN).map(str::to_owned).collect();
     assert_eq!(sampled(&page), table, "{page}");
@@ -44,7 +65,11 @@ async fn every_metric_of_the_table_moves_and_no_other_does() {
         assert!(page.contains(&format!("# HELP {name} ")), "{name} is not described");
     }
     for line in [
-        "recollect_memories 2",
+        "recollect_memories 3",
+        "recollect_review_depth{state=\"pending\"} 0",
+        "recollect_review_decision_seconds_count{kind=\"wiki_edit\",outcome=\"rejected\"} 1",
+        "recollect_review_accept_rate{agent=\"agent\"} 0",
+        "recollect_review_age_seconds{quantile=\"0.95\"} 0",
         "recollect_writes_waiting 0",
         "recollect_mcp_calls_total{tool=\"memory_store\",outcome=\"OK\"} 2",
         "recollect_mcp_calls_total{tool=\"memory_get\",outcome=\"BAD_USER_INPUT\"} 1",

@@ -40,7 +40,10 @@ async fn a_memory_its_history_and_its_session_have_addresses() {
         .inspect(|template| assert!(template["description"].is_string() && template["title"].is_string()))
         .filter_map(|template| template["uriTemplate"].as_str())
         .collect();
-    assert_eq!(templates, ["memory://{id}", "memory://{id}/trace", "session://{id}/brief"]);
+    assert_eq!(
+        templates,
+        ["memory://{id}", "memory://{id}/trace", "session://{id}/brief", "wiki://page/{slug}", "review://{id}"]
+    );
 
     let memory = read(&ann, &format!("memory://{first}")).await;
     assert_eq!(memory, ann.ok("memory_get", json!({"ids": [first]})).await["memories"][0]);
@@ -101,7 +104,15 @@ async fn prompts_bring_what_the_memory_holds_as_fenced_records() {
             (prompt["name"].as_str().expect("a name"), prompt["arguments"][0]["name"].as_str().expect("a name"))
         })
         .collect();
-    assert_eq!(named, [("recall_brief", "task"), ("distil_session", "session_id")]);
+    assert_eq!(
+        named,
+        [
+            ("recall_brief", "task"),
+            ("distil_session", "session_id"),
+            ("propose_wiki_edit", "slug"),
+            ("review_checklist", "proposal_id")
+        ]
+    );
     for (name, arguments) in
         [("recall_brief", json!({"task": "lift the bridge"})), ("distil_session", json!({"session_id": "s1"}))]
     {

@@ -71,7 +71,7 @@ impl Piped {
 
 fn all_tools(piped: &mut Piped) {
     let listed = piped.ask("tools/list", json!({}));
-    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(11), "{listed}");
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(18), "{listed}");
     let stored = piped.call("memory_store", json!({"content": "The ferry leaves at seven.", "tags": "ferry"}));
     let id = stored["structuredContent"]["id"].clone();
     assert!(id.is_string(), "{stored}");

@@ -85,7 +85,14 @@ async fn every_tool_has_flat_schemas_all_annotations_and_a_described_input() {
             "memory_feedback",
             "memory_observe",
             "memory_summarize",
-            "memory_explain"
+            "memory_explain",
+            "wiki_search",
+            "wiki_get",
+            "wiki_propose",
+            "review_list",
+            "review_get",
+            "review_revise",
+            "review_withdraw"
         ]
     );
     for tool in &tools {
@@ -112,6 +119,9 @@ async fn every_tool_has_flat_schemas_all_annotations_and_a_described_input() {
     assert_eq!(required("memory_feedback"), json!(["id", "useful"]));
     assert_eq!(required("memory_observe"), json!(["event"]));
     assert_eq!(required("memory_summarize"), Value::Null);
+    assert_eq!(required("wiki_propose"), json!(["slug"]));
+    assert_eq!(required("review_list"), Value::Null);
+    assert_eq!(required("review_revise"), json!(["id", "body"]));
 }
 
 #[test]
@@ -230,7 +240,7 @@ async fn the_client_of_the_protocol_library_connects_lists_and_calls() {
     let client = ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("connected");
     let server = client.peer_info().expect("the server says who it is");
     assert!(server.instructions.as_deref().is_some_and(|text| text.contains("memory_recall")));
-    assert_eq!(client.list_all_tools().await.expect("tools").len(), 11);
+    assert_eq!(client.list_all_tools().await.expect("tools").len(), 18);
     let arguments = json!({"content": "The ferry leaves at seven."}).as_object().cloned().expect("an object");
     let mut call = CallToolRequestParams::new("memory_store");
     call.arguments = Some(arguments);

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use recollect::{auth, domain::Right};
 use serde_json::{Value, json};
 
-use crate::support::app::{App, Client};
+use crate::{
+    support::app::{App, Client},
+    wiki_visibility,
+};
 
 const MODES: [&str; 5] = ["hybrid", "semantic", "keyword", "recent", "associative"];
 const NOBODY: &str = "01940000-0000-7000-8000-000000000000";
@@ -135,14 +138,17 @@ async fn names(client: &Client, method: &str, list: &str, name: &str) -> BTreeSe
 async fn every_read_of_the_protocol_shows_nothing_of_others() {
     let world = world().await;
     let alice = &world.clients["alice"];
-    let rows = |table: &[(&str, &str)]| table.iter().map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>();
-    assert_eq!(names(alice, "tools/list", "tools", "name").await, rows(TOOLS));
+    let rows = |table: &[(&str, &str)], of_pages: &[(&str, &str)]| {
+        table.iter().chain(of_pages).map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(names(alice, "tools/list", "tools", "name").await, rows(TOOLS, wiki_visibility::TOOLS));
     let templates = names(alice, "resources/templates/list", "resourceTemplates", "uriTemplate").await;
-    assert_eq!(templates, rows(RESOURCES));
+    assert_eq!(templates, rows(RESOURCES, wiki_visibility::RESOURCES));
     let prompts = names(alice, "prompts/list", "prompts", "name").await;
-    assert_eq!(prompts, rows(PROMPTS));
+    assert_eq!(prompts, rows(PROMPTS, wiki_visibility::PROMPTS));
     let completed: BTreeSet<String> = COMPLETED
         .iter()
+        .chain(wiki_visibility::COMPLETED)
         .map(|(of, _)| serde_json::from_str::<Value>(of).expect("JSON"))
         .map(|of| [&of["uri"], &of["name"]].into_iter().find_map(Value::as_str).expect("a name").to_owned())
         .collect();

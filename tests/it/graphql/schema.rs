@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use recollect::{domain::Right, graphql, read, write};
+use recollect::{domain::Right, graphql, read, review, write};
 use serde_json::{Value, json};
 
 use super::{ask, data};
@@ -116,6 +116,30 @@ async fn requests_and_replies_of_the_facade_are_in_the_schema_with_all_their_fie
         ("Subgraph", properties::<read::Subgraph>()),
         ("Memory", properties::<read::MemoryRecord>()),
         ("EventDetail", properties::<read::EventRecord>()),
+        ("ProposeEditInput", properties::<review::ProposeEditRequest>()),
+        ("ProposeDecisionInput", properties::<review::ProposeDecisionRequest>()),
+        ("ReviseProposalInput", properties::<review::ReviseProposalRequest>()),
+        ("WithdrawProposalInput", properties::<review::WithdrawProposalRequest>()),
+        ("ResolveProposalInput", properties::<review::ResolveProposalRequest>()),
+        ("ApproveProposalInput", properties::<review::ApproveProposalRequest>()),
+        ("RejectProposalInput", properties::<review::RejectProposalRequest>()),
+        ("RequestChangesInput", properties::<review::RequestChangesRequest>()),
+        ("CommentOnProposalInput", properties::<review::CommentOnProposalRequest>()),
+        ("ReviewProposalsInput", properties::<review::ReviewProposalsRequest>()),
+        ("RevertRevisionInput", properties::<review::RevertRevisionRequest>()),
+        ("RevertProposalInput", properties::<review::RevertProposalRequest>()),
+        ("RevertRunInput", properties::<review::RevertRunRequest>()),
+        ("ProposalFilter", properties::<review::ProposalsRequest>()),
+        ("PageFilter", properties::<review::PagesRequest>()),
+        ("SearchPagesInput", properties::<review::SearchPagesRequest>()),
+        ("Page", properties::<review::PageRecord>()),
+        ("Proposal", properties::<review::ProposalRecord>()),
+        ("Revision", properties::<review::RevisionRecord>().into_iter().filter(|name| name != "id").collect()),
+        ("PageBlame", properties::<review::PageBlame>()),
+        ("PageDiff", properties::<review::PageDiff>()),
+        ("PageHit", properties::<review::PageHit>()),
+        ("ReviewStats", properties::<review::ReviewStats>()),
+        ("Rendered", properties::<review::RenderedPage>()),
     ] {
         let shown = fields(&ann, name).await;
         let missing: Vec<&String> = expected.iter().filter(|field| !shown.contains(*field)).collect();
@@ -141,6 +165,16 @@ async fn every_example_for_curators_runs_and_finds_something() {
     let caller = recollect::domain::Caller::operator("admin");
     let imported = app.service.import(&caller, &sample, |_| {}).await.expect("imported");
     assert!(imported.errors.is_empty(), "{imported:?}");
+    let pages = ["ops/kestrel-replay.md", "payments/refunds.md"].map(|path| review::PageFile {
+        path: path.to_owned(),
+        text: fs::read_to_string(folder().join("../samples/starter/pages").join(path)).expect("a page"),
+    });
+    let request = review::ImportPagesRequest { files: pages.to_vec(), ..Default::default() };
+    let imported = app.service.import_pages(&caller, request).await.expect("imported");
+    assert!(imported.files.iter().all(|file| file.outcome == "created"), "{imported:?}");
+    let scribe = app.client("scribe", &[], &[Right::WikiPropose]).await;
+    let edit = json!({"slug": "payments/refunds", "body": "Refunds take three days.\n", "base_revision": 1});
+    scribe.ok("wiki_propose", edit).await;
     let mut seen = 0;
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder().join("operations")).expect("a folder").map(|file| file.expect("a file").path()).collect();
@@ -148,7 +182,10 @@ async fn every_example_for_curators_runs_and_finds_something() {
     for file in files {
         let text = fs::read_to_string(&file).expect("a file");
         assert!(text.starts_with("# "), "{}: starts with a line that says what it is for", file.display());
-        if text.contains("\nsubscription ") {
+        if text.contains("reviewQueueChanged {") {
+            let found = super::socket::first_proposal(&admin, &text).await;
+            assert!(says_something(&found["proposal"]), "{}: {found}", file.display());
+        } else if text.contains("\nsubscription ") {
             let found = super::socket::first_change(&admin, &text).await;
             assert!(says_something(&found["memory"]), "{}: {found}", file.display());
         } else {
@@ -163,5 +200,5 @@ async fn every_example_for_curators_runs_and_finds_something() {
         }
         seen += 1;
     }
-    assert!(seen >= 15, "{seen} examples");
+    assert!(seen >= 24, "{seen} examples");
 }

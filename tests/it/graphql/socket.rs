@@ -74,19 +74,48 @@ impl Socket {
 
 /// Runs a subscription of `memoryChanged`, stores something meanwhile, and gives the first change that is told.
 pub async fn first_change(client: &Client, query: &str) -> Value {
+    let mut socket = subscribed(client, query).await;
+    client.store(json!({"content": "Something new under the sun."})).await;
+    first(&mut socket, "memoryChanged").await
+}
+
+/// The same for `reviewQueueChanged`, with a proposal.
+pub async fn first_proposal(client: &Client, query: &str) -> Value {
+    let mut socket = subscribed(client, query).await;
+    client.ok("wiki_propose", json!({"slug": "under/the-sun", "body": "Something new.\n"})).await;
+    first(&mut socket, "reviewQueueChanged").await
+}
+
+async fn subscribed(client: &Client, query: &str) -> Socket {
     let mut socket = Socket::ready(client).await;
     socket.subscribe("1", query).await;
     // The subscription counts from when it is taken; an answer to a query sent after it says that it was.
     socket.subscribe("2", "{ me { kind } }").await;
     while socket.hear().await["id"] != "2" {}
-    client.store(json!({"content": "Something new under the sun."})).await;
+    socket
+}
+
+async fn first(socket: &mut Socket, field: &str) -> Value {
     loop {
         let message = socket.hear().await;
         if message["id"] == "1" {
             assert_eq!(message["type"], "next", "{message}");
-            return message["payload"]["data"]["memoryChanged"].clone();
+            return message["payload"]["data"][field].clone();
         }
     }
+}
+
+/// The first `count` changes that a subscription tells of.
+pub async fn changes_of(client: &Client, query: &str, field: &str, count: usize) -> Vec<Value> {
+    let mut socket = Socket::ready(client).await;
+    socket.subscribe("1", query).await;
+    let mut told = Vec::new();
+    while told.len() < count {
+        let message = socket.hear().await;
+        assert_eq!(message["type"], "next", "{message}");
+        told.push(message["payload"]["data"][field].clone());
+    }
+    told
 }
 
 /// All changes that a subscription of `memoryChanged` from the beginning tells of, with one of its own as the last.

@@ -8,7 +8,10 @@ use recollect::domain::Right;
 use serde_json::{Value, json};
 
 use super::{ask, data, post};
-use crate::support::app::{App, Client};
+use crate::{
+    support::app::{App, Client},
+    wiki_visibility,
+};
 
 /// Each read, asked as widely as it can be. `$id` and `$event` are the global ids of a memory and an event, `$ids` of all,
 /// `$mark` is a word that one memory alone has and that is a concept of its own, `$concept` its id.
@@ -52,7 +55,7 @@ const OTHERS: &[&str] = &["auditLog", "me", "tokens"];
 const VARIABLES: &[(&str, &str)] =
     &[("id", "ID!"), ("event", "ID!"), ("concept", "ID!"), ("own", "ID!"), ("ids", "[ID!]!"), ("mark", "String!")];
 
-/// What one subscriber is told of.
+/// What one subscriber is told of; `wiki_visibility` has the other.
 const CHANGES: &str = "memoryChanged";
 
 struct Stored {
@@ -125,14 +128,14 @@ fn plain(global: &str) -> String {
 }
 
 /// The schema's types by name, and the names of its root fields with their types.
-struct Schema {
+pub struct Schema {
     types: BTreeMap<String, Value>,
     reads: BTreeMap<String, String>,
-    subscriptions: BTreeMap<String, String>,
+    pub subscriptions: BTreeMap<String, String>,
 }
 
 impl Schema {
-    async fn of(client: &Client) -> Self {
+    pub async fn of(client: &Client) -> Self {
         let of_type = "name kind ofType { name kind ofType { name kind ofType { name kind } } }";
         let query = format!(
             "{{ __schema {{ queryType {{ name }} subscriptionType {{ name }} types {{ name kind possibleTypes {{ name }}
@@ -153,7 +156,7 @@ impl Schema {
     }
 
     /// Every field of `name`, and of what it leads to; a type that leads back to itself is not entered again.
-    fn everything(&self, name: &str, within: &[&str]) -> String {
+    pub fn everything(&self, name: &str, within: &[&str]) -> String {
         let kind = &self.types[name];
         if within.contains(&name) {
             return String::new();
@@ -194,13 +197,17 @@ impl Schema {
         if parts.is_empty() { String::new() } else { format!("{{ {} }}", parts.join(" ")) }
     }
 
-    /// A read as a document, with the variables it uses.
     fn document(&self, field: &str, call: &str) -> String {
+        self.document_with(field, call, VARIABLES)
+    }
+
+    /// A read as a document, with those of `variables` that it uses.
+    pub fn document_with(&self, field: &str, call: &str, variables: &[(&str, &str)]) -> String {
         let used = |name: &str| {
             call.split(|letter: char| !letter.is_alphanumeric() && letter != '$').any(|word| word == format!("${name}"))
         };
         let declared: Vec<String> =
-            VARIABLES.iter().filter(|(name, _)| used(name)).map(|(name, kind)| format!("${name}: {kind}")).collect();
+            variables.iter().filter(|(name, _)| used(name)).map(|(name, kind)| format!("${name}: {kind}")).collect();
         let declared = if declared.is_empty() { String::new() } else { format!("({})", declared.join(", ")) };
         format!("query{declared} {{ {call} {} }}", self.everything(&self.reads[field], &[]))
     }
@@ -237,7 +244,8 @@ async fn no_read_shows_anything_of_anothers_to_any_caller() {
     let app = App::start_configured(LIMITS).await;
     let (clients, stored) = world(&app).await;
     let schema = Schema::of(&clients["alice"]).await;
-    let named: BTreeSet<&str> = READS.iter().map(|(field, _)| *field).chain(OTHERS.iter().copied()).collect();
+    let rows = READS.iter().chain(wiki_visibility::READS);
+    let named: BTreeSet<&str> = rows.map(|(field, _)| *field).chain(OTHERS.iter().copied()).collect();
     let served: BTreeSet<&str> = schema.reads.keys().map(String::as_str).collect();
     assert_eq!(served, named, "each read has its rows, and each row its read");
 
@@ -349,7 +357,8 @@ async fn subscribers_are_told_of_what_they_see_alone() {
     let app = App::start_configured(LIMITS).await;
     let (clients, stored) = world(&app).await;
     let schema = Schema::of(&clients["alice"]).await;
-    assert_eq!(schema.subscriptions.keys().collect::<Vec<_>>(), [CHANGES], "each subscription has its test");
+    let names: Vec<&String> = schema.subscriptions.keys().collect();
+    assert_eq!(names, [CHANGES, "reviewQueueChanged"], "each subscription has its test");
     let everything = schema.everything(&schema.subscriptions[CHANGES], &[]);
     for (viewer, client) in &clients {
         let query = format!("subscription {{ memoryChanged(after: \"0\") {everything} }}");

@@ -1,0 +1,297 @@
+//! Webhooks against a receiver in this process: signed, in order, tried again, not lost by a stop, and silent about texts.
+
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+    routing::post,
+};
+use recollect::{
+    backends::SystemClock,
+    config::{Config, Webhooks as Settings},
+    domain::Right,
+    webhooks::{Sources, Webhooks},
+};
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::app::{App, Client};
+
+const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const OLD: &str = "whsec_Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
+
+/// What came, and what is answered next; 200 when nothing is left to be answered.
+#[derive(Default)]
+struct Inbox {
+    came: Vec<(HeaderMap, String)>,
+    answers: VecDeque<StatusCode>,
+}
+
+struct Receiver {
+    address: SocketAddr,
+    kept: Arc<Mutex<Inbox>>,
+}
+
+impl Receiver {
+    async fn start(answers: &[u16]) -> Self {
+        let answers = answers.iter().map(|code| StatusCode::from_u16(*code).expect("a status")).collect();
+        let kept = Arc::new(Mutex::new(Inbox { came: Vec::new(), answers }));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let router = Router::new().route("/hook", post(take)).with_state(kept.clone());
+        tokio::spawn(axum::serve(listener, router).into_future());
+        Self { address, kept }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    fn bodies(&self) -> Vec<Value> {
+        let kept = self.kept.lock().expect("no test panics in here");
+        kept.came.iter().map(|(_, body)| serde_json::from_str(body).expect("JSON")).collect()
+    }
+
+    /// Waits until as many requests as that have come.
+    async fn wait(&self, count: usize) -> Vec<(HeaderMap, String)> {
+        for _ in 0..2000 {
+            {
+                let kept = self.kept.lock().expect("no test panics in here");
+                if kept.came.len() >= count {
+                    return kept.came.clone();
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{count} requests did not come, only {:?}", self.bodies());
+    }
+}
+
+async fn take(State(kept): State<Arc<Mutex<Inbox>>>, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
+    let mut kept = kept.lock().expect("no test panics in here");
+    kept.came.push((headers, String::from_utf8(body.to_vec()).expect("text")));
+    let answer = kept.answers.pop_front().unwrap_or(StatusCode::OK);
+    // A redirect that is followed would come back.
+    (answer, [("location", "/hook")], "")
+}
+
+fn settings(endpoints: Value) -> Settings {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let file = dir.path().join("c.toml");
+    let inline = endpoints.as_array().expect("a list").iter().map(|endpoint| {
+        let fields: Vec<String> =
+            endpoint.as_object().expect("an object").iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        format!("{{ {} }}", fields.join(", "))
+    });
+    let text = format!(
+        "[webhooks]\nallow_private = true\nretry_first_ms = 10\nretry_longest_ms = 40\ntries = 4\npoll_ms = 20\n\
+         timeout_ms = 5000\nendpoints = [{}]\n",
+        inline.collect::<Vec<_>>().join(", ")
+    );
+    std::fs::write(&file, text).expect("written");
+    Config::load(Some(&file)).expect("valid settings").webhooks
+}
+
+fn endpoint(receiver: &Receiver) -> Value {
+    json!({"name": "ops", "url": receiver.url(), "secrets": [NEW]})
+}
+
+/// Webhooks of the app, until dropped or stopped.
+struct Told {
+    stop: CancellationToken,
+    running: tokio::task::JoinHandle<()>,
+}
+
+impl Told {
+    async fn start(app: &App, endpoints: Value) -> Self {
+        let sources = Sources {
+            graph: app.parts.graph.clone(),
+            browse: app.parts.browse.clone(),
+            reviews: app.parts.reviews.clone(),
+            clock: Arc::new(SystemClock),
+        };
+        let webhooks = Webhooks::new(sources, &settings(endpoints.clone())).expect("usable");
+        let stop = CancellationToken::new();
+        let (changed, stopped) = (app.service.changed(), stop.clone());
+        let running = tokio::spawn(async move { webhooks.run(changed, stopped).await });
+        // An endpoint is told of what comes after it was first seen.
+        for endpoint in endpoints.as_array().expect("a list") {
+            let key = format!("webhooks.{}", endpoint["name"].as_str().expect("a name"));
+            while app.parts.graph.meta(&key).await.expect("an answer").is_none() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+        Self { stop, running }
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        self.running.await.expect("ended");
+    }
+}
+
+async fn author(app: &App) -> Client {
+    app.client("scribe", &[], &[Right::WikiPropose]).await
+}
+
+async fn propose(author: &Client, slug: &str) -> String {
+    let request = json!({"slug": slug, "body": format!("A secret text about {slug}.\n"), "rationale": "because"});
+    author.ok("wiki_propose", request).await["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+#[tokio::test]
+async fn an_event_is_signed_with_every_secret_and_tells_of_no_text() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[]).await, author(&app).await);
+    let endpoint = json!({"name": "ops", "url": receiver.url(), "secrets": [NEW, OLD]});
+    let told = Told::start(&app, json!([endpoint])).await;
+    let id = propose(&author, "ops/gate").await;
+    let (headers, body) = receiver.wait(1).await.remove(0);
+    for secret in [NEW, OLD] {
+        Webhook::new(secret).expect("a secret").verify(body.as_bytes(), &headers).expect("signed");
+    }
+    let other = "whsec_AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
+    assert!(Webhook::new(other).expect("a secret").verify(body.as_bytes(), &headers).is_err());
+    assert_eq!(headers["content-type"], "application/json");
+    let event: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(
+        (&event["type"], &event["data"]),
+        (
+            &json!("review.propose_edit"),
+            &json!({"proposal_id": id, "kind": "wiki_edit", "state": "pending", "actor": "scribe"})
+        )
+    );
+    assert!(event["timestamp"].as_str().is_some_and(|at| at.ends_with('Z')), "{event}");
+    assert!(!body.contains("secret") && !body.contains("because"), "{body}");
+    told.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_taken_comes_again_under_the_same_id_and_before_what_follows() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[500, 302, 503]).await, author(&app).await);
+    let told = Told::start(&app, json!([endpoint(&receiver)])).await;
+    let first = propose(&author, "ops/gate").await;
+    let second = propose(&author, "ops/crane").await;
+    let came = receiver.wait(5).await;
+    let ids: Vec<&str> = came.iter().map(|(headers, _)| headers["webhook-id"].to_str().expect("text")).collect();
+    assert!(ids[..4].iter().all(|id| *id == ids[0]) && ids[4] != ids[0], "{ids:?}");
+    let told_of: Vec<Value> = receiver.bodies().into_iter().map(|body| body["data"]["proposal_id"].clone()).collect();
+    assert_eq!(told_of, [json!(first), json!(first), json!(first), json!(first), json!(second)]);
+    for (headers, body) in &came {
+        Webhook::new(NEW).expect("a secret").verify(body.as_bytes(), headers).expect("each try is signed anew");
+    }
+    told.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_given_up_does_not_hold_up_the_rest() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[500, 500, 500, 500]).await, author(&app).await);
+    let told = Told::start(&app, json!([endpoint(&receiver)])).await;
+    propose(&author, "ops/gate").await;
+    let second = propose(&author, "ops/crane").await;
+    receiver.wait(5).await;
+    assert_eq!(receiver.bodies()[4]["data"]["proposal_id"], json!(second));
+    told.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_loses_nothing_and_repeats_nothing_that_was_taken() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[]).await, author(&app).await);
+    let told = Told::start(&app, json!([endpoint(&receiver)])).await;
+    let first = propose(&author, "ops/gate").await;
+    receiver.wait(1).await;
+    told.stop().await;
+    let second = propose(&author, "ops/crane").await;
+    author.ok("review_withdraw", json!({"id": first, "reason": "no longer"})).await;
+    let told = Told::start(&app, json!([endpoint(&receiver)])).await;
+    receiver.wait(3).await;
+    told.stop().await;
+    let came: Vec<(Value, Value)> =
+        receiver.bodies().into_iter().map(|body| (body["type"].clone(), body["data"]["proposal_id"].clone())).collect();
+    // The first may come twice: the stop can fall between its answer and the note of it.
+    let mut rest = came.clone();
+    rest.dedup();
+    assert_eq!(
+        rest,
+        [
+            (json!("review.propose_edit"), json!(first)),
+            (json!("review.propose_edit"), json!(second)),
+            (json!("review.withdraw_proposal"), json!(first))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn endpoints_get_what_they_want_and_one_that_is_gone_nothing_more() {
+    let app = App::start().await;
+    let author = author(&app).await;
+    let (gone, choosy, all) =
+        (Receiver::start(&[410]).await, Receiver::start(&[]).await, Receiver::start(&[]).await);
+    let named = |name: &str, receiver: &Receiver, events: Value| {
+        json!({"name": name, "url": receiver.url(), "secrets": [NEW], "events": events})
+    };
+    let endpoints = json!([
+        named("gone", &gone, json!([])),
+        named("choosy", &choosy, json!(["review.withdraw_proposal"])),
+        named("all", &all, json!([]))
+    ]);
+    let told = Told::start(&app, endpoints).await;
+    let id = propose(&author, "ops/gate").await;
+    gone.wait(1).await;
+    author.ok("review_withdraw", json!({"id": id})).await;
+    all.wait(2).await;
+    choosy.wait(1).await;
+    told.stop().await;
+    assert_eq!(gone.bodies().len(), 1);
+    let types: Vec<Value> = choosy.bodies().into_iter().map(|body| body["type"].clone()).collect();
+    assert_eq!(types, ["review.withdraw_proposal"]);
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_used_name_their_key() {
+    let app = App::start().await;
+    let receiver = Receiver::start(&[]).await;
+    let sources = || Sources {
+        graph: app.parts.graph.clone(),
+        browse: app.parts.browse.clone(),
+        reviews: app.parts.reviews.clone(),
+        clock: Arc::new(SystemClock),
+    };
+    let good = endpoint(&receiver);
+    let with = |name: &str, value: Value| {
+        let mut changed = good.clone();
+        changed[name] = value;
+        changed
+    };
+    for (endpoints, said) in [
+        (json!([with("name", json!("a b"))]), "letters"),
+        (json!([good, good]), "another endpoint"),
+        (json!([with("url", json!("ftp://x"))]), "address"),
+        (json!([with("secrets", json!([]))]), "secret"),
+        (json!([with("secrets", json!(["hunter2"]))]), "secret"),
+    ] {
+        let error = Webhooks::new(sources(), &settings(endpoints.clone())).err().expect("refused").to_string();
+        assert!(error.starts_with("webhooks.endpoints: ") && error.contains(said), "{endpoints}: {error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let mut plain = settings(json!([good]));
+    plain.allow_private = false;
+    let error = Webhooks::new(sources(), &plain).err().expect("refused").to_string();
+    assert!(error.contains("allow_private"), "{error}");
+    plain.poll_ms = 0;
+    let error = Webhooks::new(sources(), &plain).err().expect("refused").to_string();
+    assert!(error.starts_with("webhooks.poll_ms: "), "{error}");
+}
