@@ -31,8 +31,6 @@ pub(super) enum Neo4jError {
     Unreadable(&'static str),
     #[error("{0} cannot be written as JSON")]
     Unwritable(&'static str),
-    #[error("the wiki and the review queue are kept by the embedded store only")]
-    NotKept,
     #[error("the writing task is gone")]
     Worker,
 }
