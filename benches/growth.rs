@@ -172,6 +172,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
     let parts = Parts {
         graph: graph.store.clone(),
         browse: graph.browse,
+        reviews: graph.reviews,
         index,
         embedders,
         tokens: graph.tokens,
@@ -179,7 +180,7 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone());
+    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
     Ok(Opened { service, graph: graph.store, drain: draining, stop })
 }
 

@@ -16,21 +16,30 @@ use tracing::Instrument;
 use crate::{
     auth,
     domain::{
-        Caller, ChangeId, ChangeSet, ConceptId, Edge, EdgeKind, Event, EventId, MemoryId, PrincipalKind, Right,
-        Visibility,
+        Caller, ChangeId, ChangeSet, ConceptId, Edge, EdgeKind, Event, EventId, MemoryId, PageId, PrincipalKind,
+        ProposalId, Right, Visibility,
     },
     error::{Error, ErrorCode},
     input,
     jobs::{self, Backlog, DoctorReport, Drain, Replay, Revector, Uses},
     ports::{
         AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, PortError,
-        PortErrorKind, StoreCounts, StoredToken, TokenStore, VectorIndex,
+        PortErrorKind, ReviewStore, StoreCounts, StoredToken, TokenStore, VectorIndex,
     },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
         GetRequest, MemoryRecord, ReadContext, ReadSettings, RecallReply, RecallRequest, SummarizeReply,
         SummarizeRequest, TraceReply, TraceRequest,
         browse::{self, ListRequest, Page, PageRequest},
+    },
+    review::{
+        self, ApproveProposalRequest, BulkReply, CommentOnProposalRequest, DecisionReply, ImportPagesReply,
+        ImportPagesRequest, PageBlame, PageDiff, PageDiffRequest, PageFile, PageRecord, PagesRequest, ProposalRecord,
+        ProposalsRequest, ProposeDecisionRequest, ProposeEditRequest, RejectProposalRequest, RenderPageRequest,
+        RenderedPage, RequestChangesRequest, ResolveProposalRequest, RevertProposalRequest, RevertReply,
+        RevertRevisionRequest, RevertRunRequest, ReviewContext, ReviewEvent, ReviewProposalsRequest, ReviewSettings,
+        ReviewStats, ReviseProposalRequest, RevisionRecord, SearchPagesReply, SearchPagesRequest,
+        WithdrawProposalRequest,
     },
     telemetry,
     write::{
@@ -46,6 +55,8 @@ pub struct Parts {
     pub graph: Arc<dyn GraphStore>,
     /// The truth, page by page.
     pub browse: Arc<dyn Browse>,
+    /// The wiki and the review queue.
+    pub reviews: Arc<dyn ReviewStore>,
     /// The derived index.
     pub index: Arc<dyn VectorIndex>,
     /// At least one; the first takes every memory.
@@ -65,6 +76,7 @@ pub struct Service {
     parts: Parts,
     read: ReadContext,
     write: WriteContext,
+    review: ReviewSettings,
     uses: Arc<Uses>,
     /// Questions that may be answered at the same time.
     turns: Semaphore,
@@ -102,6 +114,8 @@ pub struct CreateTokenRequest {
     pub groups: Vec<String>,
     /// What it may do.
     pub rights: Vec<String>,
+    /// Who answers for it, if it is an agent: that person does not decide on what it proposes.
+    pub owner: Option<String>,
 }
 
 /// Whether a part is ready.
@@ -117,7 +131,7 @@ pub struct Readiness {
 
 impl Service {
     /// A service on these ports.
-    pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings) -> Self {
+    pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings, review: ReviewSettings) -> Self {
         let Parts { graph, browse, index, embedders, clock, drain, backlog, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
@@ -133,6 +147,7 @@ impl Service {
                 settings: read,
             },
             write: WriteContext { graph, index, drain, backlog, vectors, clock, settings: write, turn: Arc::default() },
+            review,
             parts,
             changed: watch::Sender::new(()),
         }
@@ -329,6 +344,239 @@ impl Service {
         self.changed.subscribe()
     }
 
+    fn review(&self) -> ReviewContext<'_> {
+        ReviewContext { reviews: &*self.parts.reviews, write: &self.write, read: &self.read, settings: &self.review }
+    }
+
+    /// Proposes an edit of a page; it waits until somebody decides.
+    pub async fn propose_edit(&self, caller: &Caller, request: ProposeEditRequest) -> Result<ProposalRecord, Error> {
+        self.changing("propose_edit", review::propose_edit(&self.review(), caller, request)).await
+    }
+
+    /// Proposes a decision between memories.
+    pub async fn propose_decision(
+        &self,
+        caller: &Caller,
+        request: ProposeDecisionRequest,
+    ) -> Result<ProposalRecord, Error> {
+        self.changing("propose_decision", review::propose_decision(&self.review(), caller, request)).await
+    }
+
+    /// Gives an open proposal of the caller's another text.
+    pub async fn revise_proposal(
+        &self,
+        caller: &Caller,
+        request: ReviseProposalRequest,
+    ) -> Result<ProposalRecord, Error> {
+        self.changing("revise_proposal", review::revise_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Takes an open proposal of the caller's back.
+    pub async fn withdraw_proposal(
+        &self,
+        caller: &Caller,
+        request: WithdrawProposalRequest,
+    ) -> Result<ProposalRecord, Error> {
+        self.changing("withdraw_proposal", review::withdraw_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Ends a conflict region by region; what comes of it waits for approval.
+    pub async fn resolve_proposal(
+        &self,
+        caller: &Caller,
+        request: ResolveProposalRequest,
+    ) -> Result<ProposalRecord, Error> {
+        self.changing("resolve_proposal", review::resolve_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Says something of a proposal.
+    pub async fn comment_on_proposal(
+        &self,
+        caller: &Caller,
+        request: CommentOnProposalRequest,
+    ) -> Result<ProposalRecord, Error> {
+        self.changing("comment_on_proposal", review::comment_on_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Takes a proposal for a while, or holds on to it.
+    pub async fn claim_proposal(&self, caller: &Caller, id: &str) -> Result<ProposalRecord, Error> {
+        self.changing("claim_proposal", review::claim_proposal(&self.review(), caller, id)).await
+    }
+
+    /// Takes the oldest pending proposal that nobody holds and the caller may decide on.
+    pub async fn claim_next(
+        &self,
+        caller: &Caller,
+        request: &ProposalsRequest,
+    ) -> Result<Option<ProposalRecord>, Error> {
+        self.changing("claim_next", review::claim_next(&self.review(), caller, request)).await
+    }
+
+    /// Lets a proposal go that the caller holds.
+    pub async fn release_proposal(&self, caller: &Caller, id: &str) -> Result<ProposalRecord, Error> {
+        self.changing("release_proposal", review::release_proposal(&self.review(), caller, id)).await
+    }
+
+    /// Says yes to exactly the bytes that were read.
+    pub async fn approve_proposal(
+        &self,
+        caller: &Caller,
+        request: ApproveProposalRequest,
+    ) -> Result<DecisionReply, Error> {
+        self.changing("approve_proposal", review::approve_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Turns a proposal down.
+    pub async fn reject_proposal(
+        &self,
+        caller: &Caller,
+        request: RejectProposalRequest,
+    ) -> Result<DecisionReply, Error> {
+        self.changing("reject_proposal", review::reject_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Gives a proposal back to its author.
+    pub async fn request_changes(
+        &self,
+        caller: &Caller,
+        request: RequestChangesRequest,
+    ) -> Result<DecisionReply, Error> {
+        self.changing("request_changes", review::request_changes(&self.review(), caller, request)).await
+    }
+
+    /// Takes back a decision of the caller's that was just made.
+    pub async fn undo_decision(&self, caller: &Caller, id: &str) -> Result<DecisionReply, Error> {
+        self.changing("undo_decision", review::undo_decision(&self.review(), caller, id)).await
+    }
+
+    /// Decides on many proposals alike.
+    pub async fn review_proposals(&self, caller: &Caller, request: ReviewProposalsRequest) -> Result<BulkReply, Error> {
+        self.changing("review_proposals", review::review_proposals(&self.review(), caller, request)).await
+    }
+
+    /// Takes a revision of a page back.
+    pub async fn revert_revision(&self, caller: &Caller, request: RevertRevisionRequest) -> Result<RevertReply, Error> {
+        self.changing("revert_revision", review::revert_revision(&self.review(), caller, request)).await
+    }
+
+    /// Takes back what a proposal made live.
+    pub async fn revert_proposal(
+        &self,
+        caller: &Caller,
+        request: RevertProposalRequest,
+    ) -> Result<DecisionReply, Error> {
+        self.changing("revert_proposal", review::revert_proposal(&self.review(), caller, request)).await
+    }
+
+    /// Takes back everything that an agent run made live.
+    pub async fn revert_run(&self, caller: &Caller, request: RevertRunRequest) -> Result<BulkReply, Error> {
+        self.changing("revert_run", review::revert_run(&self.review(), caller, request)).await
+    }
+
+    /// Takes files in as pages.
+    pub async fn import_pages(&self, caller: &Caller, request: ImportPagesRequest) -> Result<ImportPagesReply, Error> {
+        self.changing("import_pages", review::import_pages(&self.review(), caller, request)).await
+    }
+
+    /// Ends open proposals that nobody decided on in time. How many.
+    pub async fn expire_proposals(&self, caller: &Caller) -> Result<usize, Error> {
+        self.changing("expire_proposals", review::expire_proposals(&self.review(), caller)).await
+    }
+
+    /// A page, by default as it is now.
+    pub async fn page(&self, caller: &Caller, request: review::PageRequest) -> Result<Option<PageRecord>, Error> {
+        measured("page", review::page(&self.review(), caller, request)).await
+    }
+
+    /// Those of `ids` that are pages the caller sees.
+    pub async fn pages_by_id(&self, caller: &Caller, ids: &[PageId]) -> Result<Vec<PageRecord>, Error> {
+        measured("pages_by_id", review::pages_by_id(&self.review(), caller, ids)).await
+    }
+
+    /// Pages that meet the conditions, by address.
+    pub async fn pages(
+        &self,
+        caller: &Caller,
+        request: &PagesRequest,
+        page: &PageRequest,
+    ) -> Result<Page<PageRecord>, Error> {
+        measured("pages", review::pages(&self.review(), caller, request, page)).await
+    }
+
+    /// Pages that answer a question.
+    pub async fn search_pages(&self, caller: &Caller, request: SearchPagesRequest) -> Result<SearchPagesReply, Error> {
+        self.answering("search_pages", review::search_pages(&self.review(), caller, request)).await
+    }
+
+    /// Revisions of a page, latest first.
+    pub async fn page_history(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        page: &PageRequest,
+    ) -> Result<Option<Page<RevisionRecord>>, Error> {
+        measured("page_history", review::page_history(&self.review(), caller, slug, page)).await
+    }
+
+    /// What changed between two revisions of a page.
+    pub async fn page_diff(&self, caller: &Caller, request: PageDiffRequest) -> Result<Option<PageDiff>, Error> {
+        measured("page_diff", review::page_diff(&self.review(), caller, request)).await
+    }
+
+    /// A page line by line, with the revision that each came with.
+    pub async fn page_blame(&self, caller: &Caller, request: review::PageRequest) -> Result<Option<PageBlame>, Error> {
+        measured("page_blame", review::page_blame(&self.review(), caller, request)).await
+    }
+
+    /// A page or a proposal as safe HTML, as it is, and with everything hidden shown.
+    pub async fn render_page(
+        &self,
+        caller: &Caller,
+        request: RenderPageRequest,
+    ) -> Result<Option<RenderedPage>, Error> {
+        measured("render_page", review::render_page(&self.review(), caller, request)).await
+    }
+
+    /// Every page that the caller sees, as a file.
+    pub async fn export_pages(&self, caller: &Caller) -> Result<Vec<PageFile>, Error> {
+        measured("export_pages", review::export_pages(&self.review(), caller)).await
+    }
+
+    /// A proposal with everything that a decision needs.
+    pub async fn proposal(&self, caller: &Caller, id: &str) -> Result<Option<ProposalRecord>, Error> {
+        measured("proposal", review::proposal(&self.review(), caller, id)).await
+    }
+
+    /// Those of `ids` that are proposals the caller sees.
+    pub async fn proposals_by_id(&self, caller: &Caller, ids: &[ProposalId]) -> Result<Vec<ProposalRecord>, Error> {
+        measured("proposals_by_id", review::proposals_by_id(&self.review(), caller, ids)).await
+    }
+
+    /// Proposals that meet the conditions, oldest first.
+    pub async fn proposals(
+        &self,
+        caller: &Caller,
+        request: &ProposalsRequest,
+        page: &PageRequest,
+    ) -> Result<Page<ProposalRecord>, Error> {
+        measured("proposals", review::proposals(&self.review(), caller, request, page)).await
+    }
+
+    /// How many proposals meet the conditions.
+    pub async fn proposals_total(&self, caller: &Caller, request: &ProposalsRequest) -> Result<usize, Error> {
+        measured("proposals_total", review::proposals_total(&self.review(), caller, request)).await
+    }
+
+    /// The state of the queue.
+    pub async fn review_stats(&self, caller: &Caller) -> Result<ReviewStats, Error> {
+        measured("review_stats", review::review_stats(&self.review(), caller)).await
+    }
+
+    /// What became of proposals the caller sees, after position `after`.
+    pub async fn review_events(&self, caller: &Caller, after: u64) -> Result<Vec<ReviewEvent>, Error> {
+        measured("review_events", review::review_events(&self.review(), caller, after)).await
+    }
+
     /// All tokens, oldest first, without their secrets.
     pub async fn list_tokens(&self, caller: &Caller) -> Result<Vec<StoredToken>, Error> {
         measured("list_tokens", async {
@@ -350,7 +598,12 @@ impl Service {
             let rights = input::names("rights", &request.rights)?.into_iter().collect();
             let groups = request.groups.into_iter().collect();
             let (now, id) = (self.parts.clock.now(), self.parts.clock.next_id());
-            let (token, secret) = auth::mint(&request.principal, kind, groups, rights, now, id).map_err(refused)?;
+            let owner = input::optional_text("owner", request.owner, auth::NAME_BYTES)?;
+            if owner.is_some() && kind != PrincipalKind::Agent {
+                return Err(Error::bad_input("owner", "goes with kind agent only"));
+            }
+            let (mut token, secret) = auth::mint(&request.principal, kind, groups, rights, now, id).map_err(refused)?;
+            token.caller.owner = owner;
             self.audited(caller, "create_token").await?;
             self.parts.tokens.add_token(&token).await?;
             Ok((token, secret))
@@ -589,6 +842,13 @@ fn span(use_case: &str) -> tracing::Span {
         "list_total" "find" "group" "members" "events" "concepts" "concept" "concept_members" "edges" "audit"
         "changes" "list_tokens" "create_token" "revoke_token" "summarize" "explain" "trace" "brief" "status"
         "doctor" "reindex"
+        "approve_proposal" "claim_next" "claim_proposal" "comment_on_proposal" "expire_proposals"
+        "export_pages" "import_pages" "page" "page_blame" "page_diff"
+        "page_history" "pages" "pages_by_id" "proposal" "proposals"
+        "proposals_by_id" "proposals_total" "propose_decision" "propose_edit" "reject_proposal"
+        "release_proposal" "render_page" "request_changes" "resolve_proposal" "revert_proposal"
+        "revert_revision" "revert_run" "review_events" "review_proposals" "review_stats"
+        "revise_proposal" "search_pages" "undo_decision" "withdraw_proposal"
     )
 }
 

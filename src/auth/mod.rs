@@ -31,7 +31,7 @@ const PREFIX: &str = "rcl_";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// Longest name of a principal or a group, in bytes.
-const NAME_BYTES: usize = 128;
+pub const NAME_BYTES: usize = 128;
 /// What a name must be.
 pub const NAME_RULE: &str = "must have between 1 and 128 bytes, no control characters and no blanks at its ends";
 /// The file of the first tokens, in the data folder, and its name until they are all stored.

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::circuit::{Circuit, CircuitSettings};
 use crate::{
     domain::{
-        AsOf, ChangeSet, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Memory, MemoryId, Page,
-        PageId, Payload, Proposal, ProposalId, Record, Revision, Scope, Visibility,
+        AsOf, ChangeSet, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Memory, MemoryId,
+        Page, PageId, Payload, Proposal, ProposalId, Record, Revision, Scope, Visibility,
     },
     ports::{
         Applied, AuditRow, Browse, ConceptMember, ConceptUse, GraphStore, Group, GroupSummary, KeywordQuery, Listing,

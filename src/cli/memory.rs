@@ -106,6 +106,9 @@ pub(super) struct StoreArgs {
     /// The name another system knows it by.
     #[arg(long)]
     external_id: Option<String>,
+    /// Have a person look at it before it is recalled.
+    #[arg(long)]
+    review: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -430,6 +433,7 @@ pub(super) async fn store(ctx: Context, args: StoreArgs) -> anyhow::Result<()> {
         ttl_secs: args.ttl_secs,
         causes: args.causes,
         external_id: args.external_id,
+        review: args.review,
         event: None,
     };
     let local = async |service: &Service, caller: &Caller, request| service.store(caller, request).await;

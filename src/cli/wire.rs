@@ -187,6 +187,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     let parts = Parts {
         graph: graph.store.clone(),
         browse: graph.browse,
+        reviews: graph.reviews,
         tokens,
         index,
         embedders,
@@ -194,7 +195,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         drain: drain.clone(),
         backlog: backlog.clone(),
     };
-    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone()));
+    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone()));
     if volatile {
         service.reindex(&operator(), |_, _| {}).await?;
     }

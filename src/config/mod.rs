@@ -13,7 +13,10 @@ use figment::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, telemetry::Log, write::WriteSettings};
+use crate::{
+    mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, review::ReviewSettings, telemetry::Log,
+    write::WriteSettings,
+};
 
 pub use secret::Secret;
 
@@ -55,6 +58,8 @@ pub struct Config {
     pub models: Models,
     /// Write path.
     pub write: WriteSettings,
+    /// Review queue and wiki.
+    pub review: ReviewSettings,
     /// Read path.
     pub read: ReadSettings,
     /// Logs.
@@ -256,7 +261,7 @@ impl Config {
             return wrong("server.oauth.resource", what);
         }
         self.log.check().map_err(|error| ConfigError::Key(error.to_string()))?;
-        self.write.check().and_then(|()| self.read.check()).map_err(ConfigError::Key)
+        self.write.check().and_then(|()| self.read.check()).and_then(|()| self.review.check()).map_err(ConfigError::Key)
     }
 }
 
@@ -305,6 +310,9 @@ mod tests {
             ("[reed]\nx = 1", "reed"),
             ("[write]\nsupplements_from = 2.0", "write.supplements"),
             ("[log]\nformat = \"xml\"", "log.format"),
+            ("[review]\nclaim_secs = 0", "review.claim_secs"),
+            ("[review]\nprotected = [{ pages = \"[\" }]", "review.protected"),
+            ("[write]\nquarantine = [\"\"]", "write.quarantine"),
             ("[graph]\ntimeout_ms = 0", "graph.timeout_ms"),
             ("[graph]\nconnections = 0", "graph.connections"),
             ("[vectors.qdrant]\ncollection = \"a/b\"", "vectors.qdrant.collection"),

@@ -9,8 +9,8 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{
-    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Record, Status,
-    UnknownName, memory::names,
+    ChangeId, Concept, Edge, EdgeKind, Event, Kind, Language, Memory, MemoryId, MemoryType, NamedVector, Record,
+    Status, UnknownName, memory::names,
 };
 
 /// Everything one use case writes.

@@ -28,8 +28,8 @@ pub(crate) use memory::names;
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
 pub use page::{BlameRun, Page, PageChange, PageMeta, Passage, Revision};
 pub use proposal::{
-    Approval, Base, Claim, Comment, Decision, InvalidTransition, Move, Mover, Proposal, ProposalKind, ProposalState,
-    RejectReason, RiskFlag, RiskKind, Subject,
+    Approval, Author, Base, Claim, Comment, Decision, InvalidTransition, Move, Mover, Proposal, ProposalKind,
+    ProposalState, RejectReason, RiskFlag, RiskKind, Subject,
 };
 pub use record::{Record, RecordKeys, RecordKind};
 pub use vector::{NamedVector, cosine};

@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{MemoryId, PageId, PrincipalKind, ProposalId, RevisionId, Scope, memory::names};
+use super::{MemoryId, PageId, PrincipalKind, ProposalId, RevisionId, Scope, UnknownName, memory::names};
 
 names! {
     /// What a revision did to its page.

@@ -8,7 +8,10 @@ use std::{fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, memory::names};
+use super::{
+    Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, UnknownName,
+    memory::names,
+};
 
 names! {
     /// What is proposed.
@@ -326,7 +329,63 @@ pub struct Mover<'a> {
     pub why: Option<&'a str>,
 }
 
+/// Who proposes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// Its name.
+    pub name: String,
+    /// What stands behind it.
+    pub kind: PrincipalKind,
+    /// Who answers for it, if it is an agent.
+    pub owner: Option<String>,
+}
+
+impl Author {
+    /// A caller as an author.
+    pub fn of(caller: &Caller) -> Self {
+        Self { name: caller.principal.clone(), kind: caller.kind, owner: caller.owner.clone() }
+    }
+}
+
 impl Proposal {
+    /// A new one, pending, about something of `scope`, without reasons or risks so far.
+    pub fn open(
+        id: ProposalId,
+        subject: Subject,
+        scope: &Scope,
+        author: Author,
+        content_hash: String,
+        at: Timestamp,
+    ) -> Self {
+        let first = Move { at, by: author.name.clone(), from: None, to: ProposalState::Pending, why: None };
+        Self {
+            id,
+            // Private things wait for anybody with the right to review: that is what a review asks for.
+            scope: match scope {
+                Scope::Shared(_) => scope.clone(),
+                Scope::Private(_) | Scope::Global => Scope::Global,
+            },
+            version: 1,
+            subject,
+            state: ProposalState::Pending,
+            author: author.name,
+            author_kind: author.kind,
+            owner: author.owner,
+            run: None,
+            rationale: None,
+            evidence: Vec::new(),
+            created_at: at,
+            updated_at: at,
+            content_hash,
+            flags: Vec::new(),
+            claim: None,
+            approvals: Vec::new(),
+            comments: Vec::new(),
+            decision: None,
+            moves: vec![first],
+        }
+    }
+
     /// Who holds it at `now`; a claim that ran out holds nothing.
     pub fn held(&self, now: Timestamp) -> Option<&Claim> {
         self.claim.as_ref().filter(|claim| now < claim.until)
@@ -426,12 +485,7 @@ impl Proposal {
         Self { decision: None, ..self }.moved(&[Rejected, ChangesRequested], Pending, mover)
     }
 
-    fn moved(
-        mut self,
-        from: &[ProposalState],
-        to: ProposalState,
-        mover: Mover<'_>,
-    ) -> Result<Self, InvalidTransition> {
+    fn moved(mut self, from: &[ProposalState], to: ProposalState, mover: Mover<'_>) -> Result<Self, InvalidTransition> {
         if !from.contains(&self.state) {
             return Err(InvalidTransition { from: self.state, to });
         }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Page, PageMeta, Proposal, Revision, Scope, Subject, memory::names};
+use super::{Page, PageMeta, Proposal, Revision, Scope, Subject, UnknownName, memory::names};
 
 names! {
     /// Kinds of records.

@@ -228,7 +228,8 @@ pub async fn last_change(ctx: &ReadContext, caller: &Caller) -> Result<u64, Erro
 }
 
 impl<T> Page<T> {
-    fn map<U>(self, change: impl Fn(T) -> U) -> Page<U> {
+    /// The same page of something else.
+    pub(crate) fn map<U>(self, change: impl Fn(T) -> U) -> Page<U> {
         let items = self.items.into_iter().map(|(cursor, item)| (cursor, change(item))).collect();
         Page { items, more: self.more }
     }
@@ -243,12 +244,12 @@ fn bounded(ids: usize) -> Result<(), Error> {
     if ids > IDS_MAX { Err(Error::bad_input("ids", format!("at most {IDS_MAX} ids"))) } else { Ok(()) }
 }
 
-fn first(page: &PageRequest) -> Result<usize, Error> {
+pub(crate) fn first(page: &PageRequest) -> Result<usize, Error> {
     input::count("first", page.first.unwrap_or(PAGE), PAGE_MAX)
 }
 
 /// The key in a page's cursor, if it has one.
-fn after<K>(page: &PageRequest, key: impl Fn(&str) -> Option<K>) -> Result<Option<K>, Error> {
+pub(crate) fn after<K>(page: &PageRequest, key: impl Fn(&str) -> Option<K>) -> Result<Option<K>, Error> {
     let Some(cursor) = &page.after else { return Ok(None) };
     let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let key = text.as_deref().and_then(key).ok_or_else(|| {
@@ -257,12 +258,12 @@ fn after<K>(page: &PageRequest, key: impl Fn(&str) -> Option<K>) -> Result<Optio
     Ok(Some(key))
 }
 
-fn moment(micros: &str) -> Option<Timestamp> {
+pub(crate) fn moment(micros: &str) -> Option<Timestamp> {
     Timestamp::from_microsecond(micros.parse().ok()?).ok()
 }
 
 /// At most `first` of `found`, which has one more if there is more.
-fn cut<T>(mut found: Vec<T>, first: usize, key: impl Fn(&T) -> String) -> Page<T> {
+pub(crate) fn cut<T>(mut found: Vec<T>, first: usize, key: impl Fn(&T) -> String) -> Page<T> {
     let more = found.len() > first;
     found.truncate(first);
     Page { items: found.into_iter().map(|item| (URL_SAFE_NO_PAD.encode(key(&item)), item)).collect(), more }

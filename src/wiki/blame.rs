@@ -54,7 +54,8 @@ mod tests {
             blame = blame_next(&blame, pair[0], pair[1], number);
             history.push(blame.clone());
         }
-        let run = |runs: &[(u64, u64)]| runs.iter().map(|(revision, count)| BlameRun(*revision, *count)).collect::<Vec<_>>();
+        let run =
+            |runs: &[(u64, u64)]| runs.iter().map(|(revision, count)| BlameRun(*revision, *count)).collect::<Vec<_>>();
         assert_eq!(
             history,
             [

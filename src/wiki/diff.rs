@@ -133,7 +133,8 @@ fn shown(op: &DiffOp, old: &[&str], new: &[&str]) -> Vec<DiffLine> {
 }
 
 fn whole(op: &str, lines: &[&str], changed: bool) -> Vec<DiffLine> {
-    let line = |text: &&str| DiffLine { op: op.to_owned(), parts: vec![DiffPart { text: (*text).to_owned(), changed }] };
+    let line =
+        |text: &&str| DiffLine { op: op.to_owned(), parts: vec![DiffPart { text: (*text).to_owned(), changed }] };
     lines.iter().map(line).collect()
 }
 
@@ -195,7 +196,12 @@ mod tests {
     /// Old and new text of a difference, where its hunks are the whole of both.
     fn both(diff: &Diff) -> (String, String) {
         let side = |without: &str| {
-            diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.op != without).map(DiffLine::text).collect()
+            diff.hunks
+                .iter()
+                .flat_map(|hunk| &hunk.lines)
+                .filter(|line| line.op != without)
+                .map(DiffLine::text)
+                .collect()
         };
         (side("insert"), side("delete"))
     }

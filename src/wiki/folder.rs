@@ -92,7 +92,9 @@ pub fn write_file(page: &PageFields) -> (String, String) {
     let says_the_same = |text: &str| {
         let without_front = |page: &PageFields| {
             let meta = PageMeta { front: None, ..page.meta.clone() };
-            PageFields { meta, ..page.clone() }
+            let scope =
+                FileScope { scope: page.scope.scope.clone().filter(|scope| scope != "global"), ..page.scope.clone() };
+            PageFields { meta, scope, body: page.body.clone() }
         };
         parse_file(&path, text).is_ok_and(|read| without_front(&read) == without_front(page))
     };
@@ -106,7 +108,8 @@ pub fn write_file(page: &PageFields) -> (String, String) {
 
 /// The heading of a page that gives none: its first heading, or the last part of its address.
 pub(super) fn title_of(slug: &str, body: &str) -> String {
-    let heading = body.lines().find_map(|line| line.strip_prefix("# ").map(str::trim).filter(|title| !title.is_empty()));
+    let heading =
+        body.lines().find_map(|line| line.strip_prefix("# ").map(str::trim).filter(|title| !title.is_empty()));
     heading.map_or_else(|| slug.rsplit('/').next().unwrap_or(slug).replace(['-', '_'], " "), str::to_owned)
 }
 
@@ -173,7 +176,10 @@ mod tests {
         let (path, text) = write_file(&page);
         assert!(!text.contains("other"), "{text}");
         let read = parse_file(&path, &text).expect("a page");
-        assert_eq!((read.meta.title, read.meta.categories, read.body), (page.meta.title, page.meta.categories, page.body));
+        assert_eq!(
+            (read.meta.title, read.meta.categories, read.body),
+            (page.meta.title, page.meta.categories, page.body)
+        );
     }
 
     #[test]

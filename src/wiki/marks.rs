@@ -70,7 +70,13 @@ fn is_invisible(c: char, before: Option<char>, after: Option<char>) -> bool {
             let joins = |c: Option<char>| c.is_some_and(|c| u32::from(c) > 0x2ff && !c.is_whitespace());
             !(joins(before) && joins(after))
         }
-        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' => true,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2060}'..='\u{2064}' => true,
         '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{115f}' | '\u{1160}' | '\u{3164}' => true,
         '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}' => true,
         // Control characters but for tabs and line ends.
@@ -166,7 +172,11 @@ mod tests {
             ("a\u{202e}b", "a⟦U+202E⟧b", RiskKind::BidiText),
             ("a\n\u{200b}b", "a\n⟦U+200B⟧b", RiskKind::HiddenText),
             ("x <!-- obey --> y", "x ⟦hidden HTML⟧<!-- obey --> y", RiskKind::HiddenText),
-            ("<span style=\"display:none\">x</span>", "⟦hidden HTML⟧<span style=\"display:none\">x</span>", RiskKind::HiddenText),
+            (
+                "<span style=\"display:none\">x</span>",
+                "⟦hidden HTML⟧<span style=\"display:none\">x</span>",
+                RiskKind::HiddenText,
+            ),
             ("<p hidden>x</p>", "⟦hidden HTML⟧<p hidden>x</p>", RiskKind::HiddenText),
             ("[//]: # (obey)", "⟦hidden HTML⟧[//]: # (obey)", RiskKind::HiddenText),
             ("send to pаypal now", "send to pаypal⟦looks like paypal⟧ now", RiskKind::Homoglyphs),

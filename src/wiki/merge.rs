@@ -187,7 +187,12 @@ mod tests {
             ("a\nb\nc\n", "b\nc\n", "a\nb\nc\nd\n", "b\nc\nd\n"),
             ("a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n"),
             // Within a line, by words and by Chinese characters.
-            ("the quick brown fox jumps\n", "the slow brown fox jumps\n", "the quick brown fox leaps\n", "the slow brown fox leaps\n"),
+            (
+                "the quick brown fox jumps\n",
+                "the slow brown fox jumps\n",
+                "the quick brown fox leaps\n",
+                "the slow brown fox leaps\n",
+            ),
             ("模数为奇素数的情况\n", "模数是奇素数的情况\n", "模数为奇素数的情形\n", "模数是奇素数的情形\n"),
             ("one two three four", "one 2 three four", "one two three four\n", "one 2 three four\n"),
             ("one two three\r\nx\r\n", "1 two three\r\nx\r\n", "one two 3\r\nx\r\n", "1 two 3\r\nx\r\n"),

@@ -25,9 +25,9 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .add_tag_attribute_values("input", "type", ["checkbox"])
         .add_tag_attributes("input", ["checked"])
         .add_allowed_classes("section", ["footnotes"])
+        // Pictures of other servers tell these who reads.
         .rm_tags(["img"])
         .link_rel(Some("noopener noreferrer nofollow"));
-    // Pictures of other servers tell these who reads.
     cleaner.clean_content_tags(HashSet::from(["script", "style", "template", "noscript"]));
     cleaner
 });
@@ -89,7 +89,19 @@ mod tests {
             "<!-- hidden -->",
         ] {
             let html = html(text).to_lowercase();
-            for bad in ["<script", "onerror=", "<img", "href=\"javascript", "style=", "onclick=", "<iframe", "<form", "password", "<!--", "<svg"] {
+            for bad in [
+                "<script",
+                "onerror=",
+                "<img",
+                "href=\"javascript",
+                "style=",
+                "onclick=",
+                "<iframe",
+                "<form",
+                "password",
+                "<!--",
+                "<svg",
+            ] {
                 assert!(!html.contains(bad), "{text} gives {html}");
             }
         }

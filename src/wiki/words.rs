@@ -29,11 +29,18 @@ fn class(c: char) -> Class {
 }
 
 fn is_unspaced(c: char) -> bool {
-    use Script::{Bopomofo, Han, Hangul, Hiragana, Katakana, Khmer, Lao, Myanmar, Thai};
-    matches!(
-        CodePointMapData::<Script>::new().get(c),
-        Han | Hiragana | Katakana | Hangul | Bopomofo | Thai | Lao | Khmer | Myanmar
-    )
+    const UNSPACED: [Script; 9] = [
+        Script::Han,
+        Script::Hiragana,
+        Script::Katakana,
+        Script::Hangul,
+        Script::Bopomofo,
+        Script::Thai,
+        Script::Lao,
+        Script::Khmer,
+        Script::Myanmar,
+    ];
+    UNSPACED.contains(&CodePointMapData::<Script>::new().get(c))
 }
 
 /// Words, runs of blanks, and single other characters, in their order.

@@ -65,7 +65,12 @@ async fn update_once(
         return Err(Error { field: Some("content".into()), ..Error::new(ErrorCode::Conflict, message) }
             .advise("keep one of them and forget the other"));
     }
-    let vectors = embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors");
+    // What waits for a person is in no index.
+    let vectors = if new.status == Status::Quarantined {
+        Vec::new()
+    } else {
+        embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors")
+    };
     let content = new.content.clone();
     let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
         .await

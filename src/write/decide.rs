@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{Link, StoreReply, StoreState, validate::Draft};
 use crate::domain::{
-    ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome,
-    Scope, Status,
+    Author, ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op,
+    Outcome, Proposal, ProposalId, Record, Scope, Status, Subject,
 };
 use crate::text::Mention;
 
@@ -40,6 +40,9 @@ pub(super) fn decide(
     at: Timestamp,
 ) -> (ChangeSet, StoreReply) {
     let new = known.duplicate.is_none();
+    if let Some((why, author)) = draft.review.as_ref().filter(|_| new) {
+        return quarantined(draft, known, (why, author), change, at);
+    }
     let id = known.duplicate.unwrap_or(draft.memory.id);
     let scope = &draft.memory.scope;
     let mut ops = Vec::new();
@@ -121,13 +124,58 @@ pub(super) fn decide(
         review_id: None,
         operation_id: change.to_string(),
     };
+    (change_set(draft, change, at, ops, &reply), reply)
+}
+
+/// The memory in quarantine, with the proposal that somebody must decide on: nothing links to it by what it says.
+fn quarantined(
+    draft: &Draft,
+    known: &Known,
+    (why, author): (&str, &Author),
+    change: ChangeId,
+    at: Timestamp,
+) -> (ChangeSet, StoreReply) {
+    let memory = Memory { recorded_at: at, ..draft.memory.clone() };
+    let (id, scope) = (memory.id, memory.scope.clone());
+    let subject = Subject::MemoryQuarantine {
+        memory: id,
+        causes: draft.causes.clone(),
+        caused_by: draft.caused_by.clone(),
+        supersedes: draft.supersedes.clone(),
+    };
+    // One id for both: a change makes at most one proposal.
+    let proposal = ProposalId(change.0);
+    let hash = memory.content_hash.clone();
+    let opened = Proposal::open(proposal, subject, &scope, author.clone(), hash, at);
+    let opened = Proposal { rationale: Some(why.to_owned()), ..opened };
+    let mut ops = vec![Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors: Vec::new() }];
+    ops.extend(known.before.iter().map(|(kind, before)| {
+        let (from, to, scope) = (id.0, before.0, scope.clone());
+        Op::PutEdge(Edge { from, to, kind: *kind, weight: 1.0, reason: None, scope, recorded_at: at })
+    }));
+    ops.push(Op::PutRecord { record: Box::new(Record::Proposal(opened)), text: None, expected_version: 0 });
+    let reply = StoreReply {
+        id: Some(id.to_string()),
+        outcome: Outcome::Quarantined.name().to_owned(),
+        state: StoreState::Indexed,
+        links: Vec::new(),
+        superseded: Vec::new(),
+        redactions: Vec::new(),
+        reason: Some(why.to_owned()),
+        review_id: Some(proposal.to_string()),
+        operation_id: change.to_string(),
+    };
+    (change_set(draft, change, at, ops, &reply), reply)
+}
+
+fn change_set(draft: &Draft, id: ChangeId, at: Timestamp, ops: Vec<Op>, reply: &StoreReply) -> ChangeSet {
     let idempotency = draft.idempotency_key.as_ref().map(|key| Idempotency {
         key: key.clone(),
         request_hash: draft.request_hash.clone(),
-        answer: serde_json::to_value(&reply).expect("a reply of strings is JSON"),
+        answer: serde_json::to_value(reply).expect("a reply of strings is JSON"),
     });
     let actor = draft.memory.user_id.clone();
-    (ChangeSet { id: change, at, actor, use_case: "store".to_owned(), reason: None, ops, idempotency }, reply)
+    ChangeSet { id, at, actor, use_case: "store".to_owned(), reason: None, ops, idempotency }
 }
 
 /// Creates the concepts that a memory is about and mentions, with the edges to them. A concept it is about is not

@@ -196,6 +196,10 @@ fn check_references(
 
 /// Refuses a caller that may read `memory` but not change what others read of it.
 pub(super) fn require_alter(caller: &Caller, memory: &Memory) -> Result<(), Error> {
+    if memory.external_id.as_ref().is_some_and(|id| id.starts_with(super::PAGES)) {
+        return Err(Error::new(ErrorCode::Forbidden, "a page of the wiki changes by review only")
+            .advise("propose an edit of the page"));
+    }
     match &memory.scope {
         Scope::Global => input::require(caller, Right::MemoryGlobal),
         Scope::Private(_) | Scope::Shared(_) if caller.visibility().sees(&memory.scope.key()) => Ok(()),

@@ -12,6 +12,7 @@ mod matching;
 mod observe;
 mod queue;
 mod request;
+mod review;
 mod settings;
 mod store;
 mod validate;
@@ -28,8 +29,12 @@ pub use request::{
     FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, Link, LinkReply, LinkRequest, ObserveReply,
     ObserveRequest, Observed, StoreReply, StoreRequest, StoreState, UpdateRequest,
 };
+pub use review::{
+    Admission, PAGES, Ready, admit_ops, change, completed, contradiction, kept_out, new_ops, ready, replaced,
+    source_ops, supersede_ops, vectors_of,
+};
 pub use settings::WriteSettings;
-pub use store::{embed_again, note_spaces, store, store_all};
+pub use store::{answer_under, embed_again, hash_of_json, note_spaces, settle, store, store_all};
 pub use vectors::{Vectors, spaces};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -64,7 +69,7 @@ pub struct WriteContext {
 
 /// Applies `changes` and ends the turn. A caller that goes away meanwhile does not stop it, and the next turn does not
 /// begin before it is done.
-async fn commit(ctx: &WriteContext, turn: Turn, changes: Vec<ChangeSet>) -> Result<(), Error> {
+pub async fn commit(ctx: &WriteContext, turn: Turn, changes: Vec<ChangeSet>) -> Result<(), Error> {
     let graph = ctx.graph.clone();
     let applied = tokio::spawn(async move {
         let applied = timed("apply", graph.apply(&changes)).await;
@@ -80,11 +85,11 @@ const TRIES: u64 = 10;
 
 /// Counts the tries of a write. Every conflict means that another one got through.
 #[derive(Default)]
-struct Tries(u64);
+pub(crate) struct Tries(u64);
 
 impl Tries {
     /// Whether to look again after a write that ended so; waits a moment if so.
-    async fn again(&mut self, ctx: &WriteContext, error: Option<&Error>) -> bool {
+    pub(crate) async fn again(&mut self, ctx: &WriteContext, error: Option<&Error>) -> bool {
         self.0 += 1;
         // Only what the store says; a conflict with what was asked has no source.
         let conflict = matches!(error, Some(Error { code: ErrorCode::Conflict, source: Some(_), .. }));
@@ -110,7 +115,7 @@ macro_rules! undisturbed {
         }
     }};
 }
-use undisturbed;
+pub(crate) use undisturbed;
 
 impl WriteContext {
     /// The error for a memory that is not in the graph store: unknown, or on its way there.
@@ -123,14 +128,14 @@ impl WriteContext {
     }
 
     /// Waits for the turn; it ends when the answer is dropped.
-    async fn turn(&self) -> Turn {
+    pub async fn turn(&self) -> Turn {
         let waiting = waiting_write();
         Turn { _guard: timed("turn", self.turn.clone().lock_owned()).await, _waiting: waiting }
     }
 }
 
 /// The turn of one write, counted from when it began to wait.
-struct Turn {
+pub struct Turn {
     _guard: OwnedMutexGuard<()>,
     _waiting: WaitingWrite,
 }

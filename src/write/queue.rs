@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeSet, Event, EventKind, Idempotency, Memory, NamedVector, Op, Outcome, PrincipalKind, Scope,
-        Visibility,
+        AsOf, Author, Caller, ChangeSet, Event, EventKind, Idempotency, Memory, NamedVector, Op, Outcome,
+        PrincipalKind, Proposal, Record, Scope, Subject, Visibility,
     },
     error::{Error, ErrorCode},
     jobs::Backlog,
@@ -200,7 +200,7 @@ async fn prepare(ctx: &WriteContext, run: &[&ChangeSet]) -> Result<Vec<Waiting>,
 }
 
 fn taken_apart(change: ChangeSet) -> Waiting {
-    let (mut draft, mut event) = (None, None);
+    let (mut draft, mut event): (Option<(Draft, Vec<NamedVector>)>, _) = (None, None);
     let (key, request_hash) = change.idempotency.map(|it| (it.key, it.request_hash)).unzip();
     for op in change.ops {
         match op {
@@ -213,10 +213,16 @@ fn taken_apart(change: ChangeSet) -> Waiting {
                     supersedes: Vec::new(),
                     idempotency_key: key.clone(),
                     request_hash: request_hash.clone().unwrap_or_default(),
+                    review: None,
                 };
                 draft = Some((new, vectors));
             }
             Op::PutEvent(kept) => event = Some(kept),
+            Op::PutRecord { record, .. } => {
+                if let (Record::Proposal(proposal), Some((draft, _))) = (*record, &mut draft) {
+                    asked_for_review(draft, proposal);
+                }
+            }
             _ => {}
         }
     }
@@ -278,7 +284,13 @@ fn writer(change: &ChangeSet) -> Caller {
         Some(Scope::Shared(group)) => [group.clone()].into(),
         _ => Default::default(),
     };
-    Caller { principal: change.actor.clone(), kind: PrincipalKind::Service, groups, rights: Default::default(), owner: None }
+    Caller {
+        principal: change.actor.clone(),
+        kind: PrincipalKind::Service,
+        groups,
+        rights: Default::default(),
+        owner: None,
+    }
 }
 
 /// By the drafts' ids, the memories that have their external ids and say something else.
@@ -350,4 +362,13 @@ async fn key_of<'a>(ctx: &WriteContext, change: &'a ChangeSet) -> Result<Option<
     }
     tracing::warn!(change = %change.id, "an idempotency key was used for another request meanwhile; the write is kept without it");
     Ok(Some(None))
+}
+
+/// The draft of a memory whose change made a proposal: it waits for a person, and its links with it.
+fn asked_for_review(draft: &mut Draft, proposal: Proposal) {
+    let author = Author { name: proposal.author, kind: proposal.author_kind, owner: proposal.owner };
+    draft.review = Some((proposal.rationale.unwrap_or_default(), author));
+    if let Subject::MemoryQuarantine { causes, caused_by, supersedes, .. } = proposal.subject {
+        (draft.causes, draft.caused_by, draft.supersedes) = (causes, caused_by, supersedes);
+    }
 }

@@ -64,6 +64,9 @@ pub struct StoreRequest {
     pub idempotency_key: Option<String>,
     /// The name another system knows it by; unique within a scope.
     pub external_id: Option<String>,
+    /// Whether it waits for a person before anybody recalls it. The answer then names the review item.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 /// The parts of an event.

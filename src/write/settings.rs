@@ -16,6 +16,7 @@ pub struct WriteSettings {
     pub window: bool,
     pub backlinks_max: usize,
     pub feedback_prior: f32,
+    pub quarantine: Vec<String>,
 }
 
 impl WriteSettings {
@@ -33,6 +34,9 @@ impl WriteSettings {
         }
         if !(self.feedback_prior >= 1.0 && self.feedback_prior.is_finite()) {
             return Err("write.feedback_prior: must be at least 1".into());
+        }
+        if self.quarantine.iter().any(|word| word.trim().is_empty()) {
+            return Err("write.quarantine: a word must not be empty".into());
         }
         Ok(())
     }

@@ -141,6 +141,11 @@ async fn write(ctx: &WriteContext, caller: &Caller, asked: &[Asked]) -> Result<V
 }
 
 /// Waits a moment for the index to take what was written.
+pub async fn settle(ctx: &WriteContext) {
+    settled(ctx).await;
+}
+
+/// [`settle`], and how far it came.
 pub(super) async fn settled(ctx: &WriteContext) -> StoreState {
     if timed("settle", ctx.drain.settle(SETTLE)).await { StoreState::Indexed } else { StoreState::PendingIndex }
 }
@@ -221,7 +226,7 @@ async fn answered_before(
 }
 
 /// What was answered to this caller under `key`, if this request came before; another request under it is an error.
-pub(super) async fn answer_under<T: DeserializeOwned>(
+pub async fn answer_under<T: DeserializeOwned>(
     ctx: &WriteContext,
     caller: &Caller,
     key: &str,
@@ -229,6 +234,12 @@ pub(super) async fn answer_under<T: DeserializeOwned>(
 ) -> Result<Option<T>, Error> {
     let Some(recorded) = ctx.graph.recorded(&caller.principal, key).await? else { return Ok(None) };
     answer_of(recorded.idempotency, request_hash).map(Some)
+}
+
+/// The hash by which two requests are known to be one.
+pub fn hash_of_json(request: &impl serde::Serialize) -> String {
+    let json = serde_json::to_string(request).expect("a request of strings and numbers is JSON");
+    crate::text::content_hash(None, &json, None)
 }
 
 /// What was answered, if it was to this request; another request under its key is an error.

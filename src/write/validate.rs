@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{StoreRequest, WriteSettings, matching::Reading};
 use crate::{
-    domain::{Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, Scope, Status, Verification},
+    domain::{Author, Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, Scope, Status, Verification},
     error::{Error, ErrorCode},
     input, text,
 };
@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub supersedes: Vec<MemoryId>,
     pub idempotency_key: Option<String>,
     pub request_hash: String,
+    /// If it waits for a person, why and who asks.
+    pub review: Option<(String, Author)>,
     /// What its text names.
     pub reading: Reading,
 }
@@ -48,6 +50,7 @@ pub(super) fn draft(
     let session_id = input::optional_text("session_id", request.session_id, NAME_BYTES)?;
     let task_id = input::optional_text("task_id", request.task_id, NAME_BYTES)?;
     let external_id = input::optional_text("external_id", request.external_id, NAME_BYTES)?;
+    external_id.iter().try_for_each(|id| not_of_pages("external_id", id))?;
     let idempotency_key = input::optional_text("idempotency_key", request.idempotency_key, NAME_BYTES)?;
     let event = request.event.map(crate::domain::EventDetail::from);
     if let Some(event) = &event {
@@ -130,7 +133,12 @@ pub(super) fn draft(
     };
     memory.content_hash = hash_of(&memory);
     memory.terms = terms_of(&memory);
+    let review = review(&memory, request.review, settings).map(|why| (why, Author::of(caller)));
+    if review.is_some() {
+        memory.status = Status::Quarantined;
+    }
     Ok(Draft {
+        review,
         reading: Reading::of(&memory.content),
         memory,
         causes: input::memory_ids("causes", &request.causes, REFERENCES_MAX)?,
@@ -161,6 +169,16 @@ pub(super) fn hash_of(memory: &Memory) -> String {
     text::content_hash(memory.title.as_deref(), &memory.content, turn.as_deref().or(memory.context.as_deref()))
 }
 
+/// Why the memory waits for a person, if it does.
+fn review(memory: &Memory, asked: bool, settings: &WriteSettings) -> Option<String> {
+    let said = memory.content.to_lowercase();
+    let word = settings.quarantine.iter().find(|word| said.contains(&word.to_lowercase()));
+    match word {
+        Some(word) => Some(format!("contains {word:?}, a word of write.quarantine")),
+        None => asked.then(|| "its author asks for a review".to_owned()),
+    }
+}
+
 pub(super) fn tags(given: Vec<String>) -> Result<Vec<String>, Error> {
     if given.len() > TAGS_MAX {
         return Err(Error::bad_input("tags", format!("at most {TAGS_MAX} tags")));
@@ -168,6 +186,7 @@ pub(super) fn tags(given: Vec<String>) -> Result<Vec<String>, Error> {
     let mut tags: Vec<String> = Vec::new();
     for tag in given {
         let tag = input::text("tags", tag, NAME_BYTES)?;
+        not_of_pages("tags", &tag)?;
         if !tags.contains(&tag) {
             tags.push(tag);
         }
@@ -195,6 +214,14 @@ pub(super) fn scope(caller: &Caller, name: Option<&str>, group: Option<String>) 
     }
 }
 
+/// Refuses a name that only parts of pages have.
+fn not_of_pages(field: &str, name: &str) -> Result<(), Error> {
+    if name.starts_with(super::PAGES) {
+        return Err(Error::bad_input(field, format!("{:?} begins the names of pages", super::PAGES)));
+    }
+    Ok(())
+}
+
 fn expiry(ttl_secs: i64, now: Timestamp) -> Result<Timestamp, Error> {
     if ttl_secs < 1 {
         return Err(Error::bad_input("ttl_secs", "must be at least 1"));
@@ -206,6 +233,5 @@ fn expiry(ttl_secs: i64, now: Timestamp) -> Result<Timestamp, Error> {
 fn hash_of_request(request: &StoreRequest) -> String {
     let mut keyless = request.clone();
     keyless.idempotency_key = None;
-    let json = serde_json::to_string(&keyless).expect("a request of strings and numbers is JSON");
-    text::content_hash(None, &json, None)
+    super::hash_of_json(&keyless)
 }

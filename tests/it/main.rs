@@ -25,6 +25,7 @@ mod moving;
 mod outage;
 mod parity;
 mod recall;
+mod review;
 mod stores;
 mod support;
 mod telemetry;

@@ -9,7 +9,7 @@ use super::{
     SqliteStore,
     apply::scope_id,
     error::SqliteError,
-    rows::{self, Params, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
+    rows::{Params, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
 };
 use crate::{
     domain::{Page, PageId, Proposal, ProposalId, ProposalState, Record, RecordKind, Revision, Visibility},
@@ -95,8 +95,8 @@ pub(super) fn write(transaction: &Transaction<'_>, record: &Record, text: Option
     for taken in keys.names {
         name.execute(params![taken, scope, rowid])?;
     }
-    let mut target = transaction
-        .prepare_cached("INSERT INTO record_ref (target, record) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    let mut target =
+        transaction.prepare_cached("INSERT INTO record_ref (target, record) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
     for pointed in keys.refs {
         target.execute(params![pointed, rowid])?;
     }
@@ -206,10 +206,8 @@ fn body<'a>(row: &'a Row<'_>) -> Result<&'a str, SqliteError> {
 }
 
 fn records(connection: &Connection, ids: &[Uuid], visibility: &Visibility) -> Result<Vec<Record>, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT body, kind FROM record WHERE id = :id AND ",
-        visible!("scope")
-    ))?;
+    let mut statement =
+        connection.prepare_cached(concat!("SELECT body, kind FROM record WHERE id = :id AND ", visible!("scope")))?;
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
     let mut found = Vec::new();
     for id in ids {
@@ -247,6 +245,18 @@ fn pages_named(connection: &Connection, names: &[String], visibility: &Visibilit
     Ok(found)
 }
 
+/// Whether a page is listed, and the order of lists.
+macro_rules! listed {
+    () => {
+        concat!(
+            "r.kind = 'page' AND r.slug >= :slug AND (r.slug > :slug OR r.id > :after)
+             AND substr(r.slug, 1, length(:prefix)) = :prefix AND r.state = :state AND ",
+            visible!("r.scope"),
+            " ORDER BY r.slug, r.id LIMIT :limit"
+        )
+    };
+}
+
 fn pages(
     connection: &Connection,
     query: &PageQuery,
@@ -254,14 +264,14 @@ fn pages(
     limit: usize,
     visibility: &Visibility,
 ) -> Result<Vec<Page>, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT body FROM record WHERE kind = 'page' AND slug >= :slug AND (slug > :slug OR id > :after)
-         AND substr(slug, 1, length(:prefix)) = :prefix AND state = :state
-         AND (:target IS NULL OR EXISTS (SELECT 1 FROM record_ref f WHERE f.target = :target AND f.record = record.rowid))
-         AND ",
-        visible!("scope"),
-        " ORDER BY slug, id LIMIT :limit"
-    ))?;
+    // By what points there, or by slug: each from its index.
+    let mut statement = connection.prepare_cached(match query.refers_to {
+        Some(_) => concat!(
+            "SELECT r.body FROM record_ref f CROSS JOIN record r ON r.rowid = f.record WHERE f.target = :target AND ",
+            listed!()
+        ),
+        None => concat!("SELECT r.body FROM record r WHERE ", listed!()),
+    })?;
     let (slug, after) = after.map_or((query.prefix.clone(), Vec::new()), |(slug, id)| {
         if slug < query.prefix { (query.prefix.clone(), Vec::new()) } else { (slug, id.0.into_bytes().to_vec()) }
     });
@@ -312,14 +322,31 @@ fn history(
     Ok(found)
 }
 
-/// Whether a proposal meets the conditions of [`Queued`].
+/// A statement over proposals that meet the conditions of [`Queued`], in four forms: each begins with what has an index of its
+/// own, and the narrowest that is asked for is taken.
 macro_rules! queued {
-    () => {
-        "kind = 'proposal' AND state = :state AND (:classes IS NULL OR class IN (SELECT value FROM json_each(:classes)))
-         AND (:of IS NULL OR of = :of) AND (:author IS NULL OR author = :author) AND (:run IS NULL OR run = :run)
-         AND (:held_by IS NULL OR (claimed_by = :held_by AND claimed_until > :held_at))
-         AND (:free_at IS NULL OR claimed_until IS NULL OR claimed_until <= :free_at)
-         AND (:flagged IS NULL OR flagged = :flagged)"
+    ($query:expr, $select:literal, $rest:literal) => {
+        match $query {
+            QueueQuery { of: Some(_), .. } => queued!(@ $select, "of = :of AND state = :state", $rest),
+            QueueQuery { run: Some(_), .. } => queued!(@ $select, "run = :run AND state = :state", $rest),
+            QueueQuery { author: Some(_), .. } => queued!(@ $select, "author = :author AND state = :state", $rest),
+            _ => queued!(@ $select, "state = :state", $rest),
+        }
+    };
+    (@ $select:literal, $first:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $select,
+            " FROM record WHERE kind = 'proposal' AND ",
+            $first,
+            " AND (:classes IS NULL OR class IN (SELECT value FROM json_each(:classes)))
+              AND (:of IS NULL OR of = :of) AND (:author IS NULL OR author = :author) AND (:run IS NULL OR run = :run)
+              AND (:held_by IS NULL OR (claimed_by = :held_by AND claimed_until > :held_at))
+              AND (:free_at IS NULL OR claimed_until IS NULL OR claimed_until <= :free_at)
+              AND (:flagged IS NULL OR flagged = :flagged) AND ",
+            visible!("scope"),
+            $rest
+        )
     };
 }
 
@@ -376,12 +403,10 @@ fn queue(
     visibility: &Visibility,
 ) -> Result<Vec<Proposal>, SqliteError> {
     // State by state, so that each is read from an index and no further than the limit.
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT body, at, id FROM record WHERE ",
-        queued!(),
-        " AND at >= :at AND (at > :at OR id > :after) AND ",
-        visible!("scope"),
-        " ORDER BY at, id LIMIT :limit"
+    let mut statement = connection.prepare_cached(queued!(
+        query,
+        "body, at, id",
+        " AND at >= :at AND (at > :at OR id > :after) ORDER BY at, id LIMIT :limit"
     ))?;
     let (at, after) =
         after.map_or((i64::MIN, Vec::new()), |(at, id)| (at.as_microsecond(), id.0.into_bytes().to_vec()));
@@ -403,12 +428,7 @@ fn queue(
 }
 
 fn queue_total(connection: &Connection, query: &QueueQuery, visibility: &Visibility) -> Result<usize, SqliteError> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT count(*) FROM record WHERE ",
-        queued!(),
-        " AND ",
-        visible!("scope")
-    ))?;
+    let mut statement = connection.prepare_cached(queued!(query, "count(*)", ""))?;
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
     bind(&mut statement, &Queued::of(query).params())?;
     let mut total = 0;
@@ -494,7 +514,7 @@ fn proposal_changes(
             at: timestamp(row.get(1)?)?,
             actor: row.get(2)?,
             use_case: row.get(3)?,
-            proposal: ProposalId(rows::uuid(row, 4)?),
+            proposal: ProposalId(uuid(row, 4)?),
             kind: named(row, 5)?,
             state: named(row, 6)?,
         });

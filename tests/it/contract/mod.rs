@@ -24,6 +24,7 @@ mod graph_store;
 mod journal;
 pub mod neo4j;
 mod qdrant;
+mod review_store;
 mod sqlite;
 mod token_store;
 mod vector_index;

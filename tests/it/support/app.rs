@@ -104,6 +104,7 @@ impl App {
         let mut parts = Parts {
             graph: graph.store,
             browse: graph.browse,
+            reviews: graph.reviews,
             index,
             embedders,
             tokens: graph.tokens,
@@ -113,7 +114,8 @@ impl App {
         };
         change(&mut parts);
         let drain = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
-        let service = Arc::new(Service::new(parts.clone(), config.read.clone(), config.write.clone()));
+        let service =
+            Arc::new(Service::new(parts.clone(), config.read.clone(), config.write.clone(), config.review.clone()));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let metrics = telemetry::metrics_handle().expect("the only recorder");

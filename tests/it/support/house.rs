@@ -65,6 +65,7 @@ impl House {
         let parts = Parts {
             graph: store.clone(),
             browse: store.clone(),
+            reviews: store.clone(),
             index,
             embedders,
             tokens: store.clone(),
@@ -95,7 +96,12 @@ impl House {
             Backlog::open(self.journal.clone(), graph.clone(), settings).await.expect("a journal that is read");
         let backlog = Arc::new(backlog);
         let parts = Parts { graph: graph.clone(), backlog: Some(backlog.clone()), ..self.parts.clone() };
-        let service = Arc::new(Service::new(parts, self.config.read.clone(), self.config.write.clone()));
+        let service = Arc::new(Service::new(
+            parts,
+            self.config.read.clone(),
+            self.config.write.clone(),
+            self.config.review.clone(),
+        ));
         Tenant { service, graph, backlog }
     }
 

@@ -4,6 +4,7 @@ pub mod app;
 pub mod away;
 pub mod bolt;
 pub mod clock;
+pub mod desk;
 pub mod house;
 pub mod proxy;
 pub mod qdrant;
