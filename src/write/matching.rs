@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use futures::future::try_join_all;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{
     WriteContext,
@@ -24,6 +24,8 @@ use crate::{
 
 /// Words of the longest name that is looked up in a text.
 const LABEL_WORDS: usize = 7;
+/// Searches for the names of new subjects that are under way together.
+const SEARCHES_AT_ONCE: usize = 8;
 
 /// The last member of each session (or task) that the drafts belong to, by scope key and name.
 pub(super) type LastMembers = HashMap<(EdgeKind, String, String), MemoryId>;
@@ -52,20 +54,22 @@ pub(super) fn chains(memory: &Memory) -> impl Iterator<Item = (EdgeKind, &String
     session.chain(memory.task_id.iter().map(|name| (EdgeKind::SameTask, name)))
 }
 
-/// What each draft meets, in order. An error is that draft's own (an unknown reference), not the batch's.
+/// What each draft meets, in order; all that is asked of the stores is asked at once. An error is that draft's own (an unknown reference), not the batch's.
 pub(super) async fn match_all(
     ctx: &WriteContext,
     caller: &Caller,
     drafts: &[(&Draft, &[NamedVector])],
 ) -> Result<Vec<Result<Known, Error>>, Error> {
     let all: Vec<&Draft> = drafts.iter().map(|(draft, _)| *draft).collect();
-    let mut last = last_members(ctx, &all).await?;
-    let mut duplicates = duplicates(ctx, &all).await?;
-    let taken = taken_names(ctx, &all).await?;
-    let referred = referred(ctx, caller, &all).await?;
     let texts: Vec<(&Memory, &Reading)> = all.iter().map(|draft| (&draft.memory, &draft.reading)).collect();
-    let mut named = named(ctx, caller, &texts).await?;
-    let mut near = neighbours(ctx, caller, drafts).await?;
+    let (mut last, mut duplicates, taken, referred, mut named, mut near) = futures::try_join!(
+        last_members(ctx, &all),
+        duplicates(ctx, &all),
+        taken_names(ctx, &all),
+        referred(ctx, caller, &all),
+        named(ctx, caller, &texts),
+        neighbours(ctx, caller, drafts),
+    )?;
     let mut met = Vec::with_capacity(drafts.len());
     for (place, (draft, _)) in drafts.iter().enumerate() {
         let checked =
@@ -259,46 +263,57 @@ pub(super) async fn named(
     let known: HashMap<&str, &str, RandomState> =
         titles.iter().chain(&stored).map(|(key, label)| (key.0.as_str(), label.as_str())).collect();
     let mut new_subjects = HashSet::new();
-    let named = memories.iter().map(|(memory, reading)| {
+    let mut named = Vec::with_capacity(memories.len());
+    let mut searched = Vec::new();
+    for (place, (memory, reading)) in memories.iter().enumerate() {
         let mut mentions = reading.mentions.clone();
         for key in reading.labels.longest(|key| known.contains_key(key)) {
             mentions.push(Mention { label: known[key.0.as_str()].to_owned(), key });
         }
+        named.push(Named { mentions, by: Vec::new() });
         let mut subjects = about(memory.title.as_deref());
         subjects.retain(|subject| !stored.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()));
-        async move {
-            let by = try_join_all(subjects.into_iter().map(|subject| named_by(ctx, caller, subject))).await?;
-            Ok(Named { mentions, by: by.concat() })
-        }
-    });
-    // All made before the first is waited for: `new_subjects` says which memory is the first about a subject.
-    try_join_all(named.collect::<Vec<_>>()).await
+        searched.extend(subjects.into_iter().map(|subject| (place, subject)));
+    }
+    for (place, by) in named_by(ctx, caller, searched).await? {
+        named[place].by.push(by);
+    }
+    Ok(named)
 }
 
-/// Earlier memories whose text has the name of a new subject, word for word.
+/// Earlier memories whose text has the name of a new subject, word for word, each with the place given beside the subject.
 async fn named_by(
     ctx: &WriteContext,
     caller: &Caller,
-    subject: Mention,
-) -> Result<Vec<(MemoryId, Scope, ConceptKey)>, Error> {
-    let terms = text::terms(&subject.label);
-    let phrase = format!(" {} ", terms.join(" "));
-    if text::query_terms(&subject.label).is_empty() {
-        return Ok(Vec::new());
-    }
-    let query = KeywordQuery { terms, all: true, filter: Filter::default(), limit: ctx.settings.backlinks_max };
+    subjects: Vec<(usize, Mention)>,
+) -> Result<Vec<(usize, (MemoryId, Scope, ConceptKey))>, Error> {
     let visibility = caller.visibility();
-    let ids: Vec<MemoryId> = ctx.graph.keyword(&query, &visibility).await?.into_iter().map(|hit| hit.id).collect();
+    let searches = subjects.into_iter().filter(|(_, subject)| !text::query_terms(&subject.label).is_empty());
+    let searches = searches.map(async |(place, subject)| {
+        let terms = text::terms(&subject.label);
+        let phrase = format!(" {} ", terms.join(" "));
+        let query = KeywordQuery { terms, all: true, filter: Filter::default(), limit: ctx.settings.backlinks_max };
+        let hits = ctx.graph.keyword(&query, &visibility).await?;
+        Ok::<_, Error>((place, subject, phrase, hits))
+    });
+    // Begun in their order, a few at a time: a batch of titles would keep every reader of the store from others.
+    let found: Vec<_> = stream::iter(searches).buffered(SEARCHES_AT_ONCE).try_collect().await?;
+    let ids: BTreeSet<MemoryId> = found.iter().flat_map(|(.., hits)| hits.iter().map(|hit| hit.id)).collect();
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
     let memories = ctx.graph.memories(&ids, AsOf::default(), &visibility).await?;
-    Ok(memories
-        .into_iter()
-        .filter(|memory| format!(" {} ", memory.terms).contains(&phrase))
-        .filter(|memory| {
-            // A single word is a name only where it is written as one.
-            subject.key.0.contains(' ') || Labels::of(&memory.content, 1).keys().any(|key| key == subject.key.0)
-        })
-        .map(|memory| (memory.id, memory.scope, subject.key.clone()))
-        .collect())
+    let memories: HashMap<MemoryId, &Memory> = memories.iter().map(|memory| (memory.id, memory)).collect();
+    let mut by = Vec::new();
+    for (place, subject, phrase, hits) in found {
+        // A single word is a name only where it is written as one.
+        let one_word = !subject.key.0.contains(' ');
+        let names = |memory: &Memory| {
+            format!(" {} ", memory.terms).contains(&phrase)
+                && (!one_word || Labels::of(&memory.content, 1).keys().any(|key| key == subject.key.0))
+        };
+        let naming = hits.iter().filter_map(|hit| memories.get(&hit.id)).filter(|memory| names(memory));
+        by.extend(naming.map(|memory| (place, (memory.id, memory.scope.clone(), subject.key.clone()))));
+    }
+    Ok(by)
 }
 
 /// Near neighbours of each draft within the supplementing range, best first, earlier members of the batch among them.

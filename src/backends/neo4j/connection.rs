@@ -14,12 +14,14 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{error::Neo4jError, settings::Neo4jSettings};
+use super::{error::Neo4jError, nodelay::Connections, settings::Neo4jSettings};
 
 /// Rows asked for at once. Larger answers come in several.
 const FETCH: usize = 1000;
 /// Tries of one call. Deadlocks and elections are over by then, or the deadline is.
 const TRIES: usize = 8;
+/// Of Bolt, where an address names none.
+const DEFAULT_PORT: u16 = 7687;
 
 pub(super) struct Connection {
     url: String,
@@ -27,6 +29,7 @@ pub(super) struct Connection {
     readers: Graph,
     /// Taken while a transaction is under way, put back by an end of it that the server confirmed.
     writer: Mutex<Option<Graph>>,
+    connections: Connections,
 }
 
 async fn read<T: DeserializeOwned>(graph: Graph, timeout: Duration, query: Query) -> Result<Vec<T>, Neo4jError> {
@@ -63,7 +66,8 @@ impl Connection {
     pub(super) fn new(url: &str, settings: &Neo4jSettings) -> Result<Self, Neo4jError> {
         check(url)?;
         let readers = pool(url, settings, settings.connections)?;
-        Ok(Self { url: url.to_owned(), settings: settings.clone(), readers, writer: Mutex::default() })
+        let connections = Connections::to(port(url));
+        Ok(Self { url: url.to_owned(), settings: settings.clone(), readers, writer: Mutex::default(), connections })
     }
 
     /// The same server, with at least this much time for a call.
@@ -75,6 +79,7 @@ impl Connection {
     /// The rows that a reading statement gives. A caller that goes away does not stop it: cut off while the server makes its
     /// plan, the same statement would be late the next time too.
     pub(super) async fn read<T: DeserializeOwned + Send + 'static>(&self, query: Query) -> Result<Vec<T>, Neo4jError> {
+        self.connections.send_at_once();
         let reading = tokio::spawn(read(self.readers.clone(), self.settings.timeout, query));
         reading.await.unwrap_or(Err(Neo4jError::Worker)).map_err(|error| self.explain(error))
     }
@@ -98,6 +103,7 @@ impl Connection {
             None => pool(&self.url, &self.settings, 1)?,
         };
         let mut transaction = Transaction(graph.start_txn().await?);
+        self.connections.send_at_once();
         match work.within(&mut transaction).await {
             Ok(done) => {
                 transaction.0.commit().await?;
@@ -221,6 +227,12 @@ fn check(url: &str) -> Result<(), Neo4jError> {
     let (scheme, rest) = url.split_once("://").ok_or(Neo4jError::Address)?;
     let host = !rest.is_empty() && !rest.starts_with([':', '/', '?']) && !rest.contains('@');
     if host && Neo4jSettings::SCHEMES.contains(&scheme) { Ok(()) } else { Err(Neo4jError::Address) }
+}
+
+/// The port of a checked address.
+fn port(url: &str) -> u16 {
+    let authority = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
+    authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(DEFAULT_PORT)
 }
 
 fn pool(url: &str, settings: &Neo4jSettings, connections: usize) -> Result<Graph, Neo4jError> {

@@ -17,6 +17,7 @@ mod graph_store;
 mod keyword;
 mod lookup;
 mod neighbourhood;
+mod nodelay;
 mod plan;
 mod read;
 mod review;
