@@ -255,7 +255,7 @@ pub(super) fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
     if !(writes.events.is_empty() && writes.votes.is_empty()) {
         queries.push(put_events(writes)?);
     }
-    if !writes.kept.is_empty() {
+    if !(writes.kept.is_empty() && writes.proposals.is_empty()) {
         queries.push(put_records(writes)?);
     }
     queries.push(put_log(writes)?);
@@ -500,14 +500,14 @@ fn put_records(writes: &Writes) -> Result<Query, Neo4jError> {
             ])
         }));
     }
-    let notes = writes.proposals.iter().map(|((seq, id), proposal)| {
+    let notes = writes.proposals.iter().map(|((seq, id), decided)| {
         map([
             ("seq", (*seq).into()),
             ("proposal", id.to_string().into()),
-            ("kind", proposal.subject.kind().name().into()),
-            ("state", proposal.state.name().into()),
-            ("author", proposal.author.as_str().into()),
-            ("visibility", proposal.scope.key().into()),
+            ("kind", decided.kind.name().into()),
+            ("state", decided.state.name().into()),
+            ("author", decided.author.as_str().into()),
+            ("visibility", decided.scope.key().into()),
         ])
     });
     Ok(statements::PUT_RECORDS.batch([

@@ -43,7 +43,7 @@ impl Neo4jError {
             Self::Conflict(_) => PortErrorKind::Conflict,
             Self::Address | Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
             Self::Unreadable(_) => PortErrorKind::Corrupt,
-            Self::Unwritable(_) | Self::NotKept | Self::Worker => PortErrorKind::Internal,
+            Self::Unwritable(_) | Self::Worker => PortErrorKind::Internal,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::{
     domain::{
         self, ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Status,
     },
-    ports::Applied,
+    ports::{Applied, DecidedRow},
 };
 
 /// A key of two parts.
@@ -72,6 +72,11 @@ impl Needs {
         needs
     }
 
+    pub(super) fn keep(&mut self, record: &domain::Record) {
+        self.kept.insert(record.id());
+        self.names.extend(names_of(record));
+    }
+
     fn add(&mut self, op: &Op) {
         match op {
             Op::PutMemory { memory, .. } => {
@@ -115,8 +120,7 @@ impl Needs {
             }
             Op::PutEvent(_) => {}
             Op::PutRecord { record, .. } => {
-                self.kept.insert(record.id());
-                self.names.extend(names_of(record));
+                self.keep(record);
             }
             Op::Forget { id } => {
                 self.whole.insert(id.0);
@@ -144,7 +148,7 @@ pub(super) fn active_key(memory: &Memory) -> Option<String> {
 }
 
 /// The keys of a page's names.
-fn names_of(record: &domain::Record) -> impl Iterator<Item = String> {
+pub(super) fn names_of(record: &domain::Record) -> impl Iterator<Item = String> {
     let scope = record.scope().key();
     record.keys().names.into_iter().map(move |name| joined(&scope, &name))
 }
@@ -378,8 +382,8 @@ pub(super) struct Writes {
     pub(super) events: Vec<Event>,
     pub(super) votes: BTreeMap<String, Vote>,
     pub(super) kept: BTreeMap<Uuid, Kept>,
-    /// States of proposals after a change.
-    pub(super) proposals: BTreeMap<(i64, Uuid), domain::Proposal>,
+    /// What became of proposals.
+    pub(super) proposals: BTreeMap<(i64, Uuid), DecidedRow>,
     pub(super) changes: Vec<ChangeRow>,
     pub(super) notes: BTreeMap<(i64, Uuid), Note>,
     pub(super) answers: Vec<Answer>,
@@ -645,7 +649,14 @@ impl Plan {
         let earlier = self.writes.kept.remove(&id).and_then(|kept| kept.text);
         self.writes.kept.insert(id, Kept { record: record.clone(), text: text.cloned().or(earlier) });
         if let domain::Record::Proposal(proposal) = record {
-            self.writes.proposals.insert((self.writes.change_seq, id), proposal.clone());
+            let decided = DecidedRow {
+                proposal: proposal.id,
+                kind: proposal.subject.kind(),
+                state: proposal.state,
+                author: proposal.author.clone(),
+                scope: proposal.scope.clone(),
+            };
+            self.writes.proposals.insert((self.writes.change_seq, id), decided);
         }
         Ok(())
     }

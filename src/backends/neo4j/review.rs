@@ -46,9 +46,8 @@ impl ReviewStore for Neo4jStore {
         operation("records", async {
             let query = ask_for(&RECORDS, visibility, "ids", ids(ids_asked.iter().copied()));
             let rows: Vec<Row> = self.connection.read(query).await?;
-            let record = |row: Row| {
-                Record::parse(named(&row.kind)?, &row.body).map_err(|_| Neo4jError::Unreadable("record"))
-            };
+            let record =
+                |row: Row| Record::parse(named(&row.kind)?, &row.body).map_err(|_| Neo4jError::Unreadable("record"));
             rows.into_iter().map(record).collect()
         })
         .await
@@ -116,8 +115,7 @@ impl ReviewStore for Neo4jStore {
         limit: usize,
         visibility: &Visibility,
     ) -> Result<Vec<Proposal>, PortError> {
-        let (at, after) =
-            after.map_or((i64::MIN, String::new()), |(at, id)| (at.as_microsecond(), id.0.to_string()));
+        let (at, after) = after.map_or((i64::MIN, String::new()), |(at, id)| (at.as_microsecond(), id.0.to_string()));
         let target = target(query);
         let asked = ask_some(if target.is_some() { &QUEUE_WITHIN } else { &QUEUE }, visibility, limit)
             .param("queue", conditions(query))

@@ -157,5 +157,6 @@ statements! {
     ARCHIVE_MENTION_STATES = "archive/mention_states.cypher",
     ARCHIVE_MENTIONS = "archive/mentions.cypher",
     ARCHIVE_META = "archive/meta.cypher",
+    ARCHIVE_RECORDS = "archive/records.cypher",
     ARCHIVE_VOTES = "archive/votes.cypher",
 }
