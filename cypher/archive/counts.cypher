@@ -38,6 +38,10 @@ MATCH (n:Vote)
 WITH count(n) AS rows
 RETURN 'votes' AS part, rows
 UNION ALL
+MATCH (n:Record)
+WITH count(n) AS rows
+RETURN 'records' AS part, rows
+UNION ALL
 MATCH (n:Change)
 WITH count(n) AS rows
 RETURN 'changes' AS part, rows

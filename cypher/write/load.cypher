@@ -1,9 +1,10 @@
 // Everything stored that a batch of changes looks at, in one row.
 // Parameters: $batch MAP {changes, whole, others, leaving, naming, loosening, concepts LIST<STRING> of ids;
-//   sessions, tasks, external, active, votes, answers LIST<STRING> of keys; pairs LIST<MAP {source, target}> of ids}
+//   sessions, tasks, external, active, votes, answers, names LIST<STRING> of keys; kept LIST<STRING> of ids of records; pairs LIST<MAP {source, target}> of ids}
 // Returns: change_seq, outbox_seq, state_seq INTEGER; applied, found_concepts, found_answers LIST<STRING>; records, others,
-//   positions_in_sessions, positions_in_tasks, external_owners, active_owners, edges, mentions, named_before, found_votes LIST<MAP>
-// Index: constraints store_id, change_id, memory_id, memory_external, memory_active, concept_id, vote_key, idempotency_key;
+//   positions_in_sessions, positions_in_tasks, external_owners, active_owners, edges, mentions, named_before, found_votes, versions, name_owners LIST<MAP>
+// Index: constraints store_id, change_id, memory_id, memory_external, memory_active, concept_id, vote_key, idempotency_key,
+//   record_id, record_name_key;
 //   indexes memory_session_key, memory_task_key, mention_state_memory
 MATCH (store:Store {id: 'store'})
 CALL (store) {
@@ -107,6 +108,16 @@ CALL (store) {
   MATCH (answer:Idempotency {key: key})
   RETURN collect(answer.key) AS found_answers
 }
+CALL (store) {
+  UNWIND $batch.kept AS id
+  MATCH (record:Record {id: id})
+  RETURN collect({id: id, version: record.version}) AS versions
+}
+CALL (store) {
+  UNWIND $batch.names AS key
+  MATCH (name:RecordName {key: key})
+  RETURN collect({key: key, id: name.record}) AS name_owners
+}
 RETURN store.change_seq AS change_seq, store.outbox_seq AS outbox_seq, store.state_seq AS state_seq, applied, records,
   others, positions_in_sessions, positions_in_tasks, external_owners, active_owners, edges_of_pairs + edges_leaving AS edges, mentions, named_before,
-  found_concepts, found_votes, found_answers
+  found_concepts, found_votes, found_answers, versions, name_owners

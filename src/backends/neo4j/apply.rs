@@ -13,7 +13,7 @@ use super::{
     connection::{Connection, Nothing, Transaction, Work},
     error::Neo4jError,
     plan::{
-        self, Answer, ChangeRow, Counters, EdgeKey, EdgeWrites, Found, Link, Mention, Needs, Record, State, Vote,
+        self, Answer, ChangeRow, Counters, EdgeKey, EdgeWrites, Found, Kept, Link, Mention, Needs, Record, State, Vote,
         Waiting, Writes, active_key, external_key, joined,
     },
     rows::{body_of_memory, ids, integer, limited, list, map, named, optional_time, scope_term, texts, time, uuid},
@@ -76,6 +76,8 @@ struct Loaded {
     found_concepts: Vec<String>,
     found_votes: Vec<LoadedVote>,
     found_answers: Vec<String>,
+    versions: Vec<Version>,
+    name_owners: Vec<Owner>,
 }
 
 #[derive(Deserialize)]
@@ -100,6 +102,12 @@ struct Position {
 struct Owner {
     key: String,
     id: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    id: String,
+    version: i64,
 }
 
 #[derive(Deserialize)]
@@ -147,6 +155,8 @@ pub(super) async fn load(transaction: &mut Transaction, needs: &Needs) -> Result
         ("concepts", ids(needs.concepts.iter().copied())),
         ("votes", texts(needs.votes.iter().cloned())),
         ("answers", texts(needs.answers.iter().cloned())),
+        ("kept", ids(needs.kept.iter().copied())),
+        ("names", texts(needs.names.iter().cloned())),
     ]);
     let mut rows: Vec<Loaded> = transaction.rows(query).await?;
     rows.pop().ok_or(Neo4jError::Unreadable("store"))?.found()
@@ -171,8 +181,12 @@ impl Loaded {
             concepts: uuids(self.found_concepts)?,
             votes: self.found_votes.into_iter().map(|vote| (vote.key, vote.useful)).collect(),
             answers: self.found_answers.into_iter().collect(),
+            name_owners: owners(self.name_owners)?,
             ..Found::default()
         };
+        for row in self.versions {
+            found.versions.insert(uuid(&row.id)?, row.version.cast_unsigned());
+        }
         for row in self.records.into_iter().chain(self.others) {
             let id = uuid(&row.id)?;
             let counters = Counters {
@@ -240,6 +254,9 @@ pub(super) fn queries(writes: &Writes) -> Result<Vec<Query>, Neo4jError> {
     }
     if !(writes.events.is_empty() && writes.votes.is_empty()) {
         queries.push(put_events(writes)?);
+    }
+    if !(writes.kept.is_empty() && writes.proposals.is_empty()) {
+        queries.push(put_records(writes)?);
     }
     queries.push(put_log(writes)?);
     if !writes.loosened.is_empty() {
@@ -454,6 +471,81 @@ fn vote_properties(key: &str, vote: &Vote) -> BoltType {
         ("note", vote.note.clone().into()),
         ("at", vote.at.into()),
     ])
+}
+
+fn put_records(writes: &Writes) -> Result<Query, Neo4jError> {
+    let records = writes.kept.values().map(record_row).collect::<Result<Vec<_>, _>>()?;
+    let (mut names, mut keys) = (Vec::new(), Vec::new());
+    for Kept { record, .. } in writes.kept.values() {
+        let (id, scope, found) = (record.id().to_string(), record.scope().key(), record.keys());
+        names.extend(found.names.iter().map(|name| {
+            map([
+                ("key", joined(&scope, name).into()),
+                ("name", name.as_str().into()),
+                ("visibility", scope.as_str().into()),
+                ("record", id.as_str().into()),
+            ])
+        }));
+        let belongs = [
+            found.of.map(|of| format!("of:{of}")),
+            found.author.as_ref().map(|author| format!("author:{author}")),
+            found.run.as_ref().map(|run| format!("run:{run}")),
+        ];
+        keys.extend(found.refs.iter().cloned().chain(belongs.into_iter().flatten()).map(|target| {
+            map([
+                ("target", target.into()),
+                ("state", found.state.into()),
+                ("at", time(found.at)),
+                ("record", id.as_str().into()),
+            ])
+        }));
+    }
+    let notes = writes.proposals.iter().map(|((seq, id), decided)| {
+        map([
+            ("seq", (*seq).into()),
+            ("proposal", id.to_string().into()),
+            ("kind", decided.kind.name().into()),
+            ("state", decided.state.name().into()),
+            ("author", decided.author.as_str().into()),
+            ("visibility", decided.scope.key().into()),
+        ])
+    });
+    Ok(statements::PUT_RECORDS.batch([
+        ("records", list(records)),
+        ("names", list(names)),
+        ("keys", list(keys)),
+        ("notes", list(notes)),
+    ]))
+}
+
+fn record_row(Kept { record, text }: &Kept) -> Result<BoltType, Neo4jError> {
+    let keys = record.keys();
+    let (claimed_by, claimed_until) = keys.claim.unzip();
+    let body = record.body().map_err(|_| Neo4jError::Unwritable("record"))?;
+    let mut properties = vec![
+        ("kind", record.kind().name().into()),
+        ("visibility", record.scope().key().into()),
+        ("version", integer(record.version()).into()),
+        ("state", keys.state.into()),
+        ("class", keys.class.into()),
+        ("of", keys.of.map(|of| of.to_string()).into()),
+        ("number", integer(keys.number).into()),
+        ("at", time(keys.at)),
+        ("slug", keys.slug.into()),
+        ("author", keys.author.into()),
+        ("run", keys.run.into()),
+        ("claimed_by", claimed_by.into()),
+        ("claimed_until", optional_time(claimed_until)),
+        ("decided_at", optional_time(keys.decided_at)),
+        ("flagged", keys.flagged.into()),
+        ("body", body.into()),
+    ];
+    properties.extend(text.as_deref().map(|text| ("text", text.into())));
+    Ok(map([
+        ("id", record.id().to_string().into()),
+        ("kind", record.kind().name().into()),
+        ("properties", map(properties)),
+    ]))
 }
 
 fn put_log(writes: &Writes) -> Result<Query, Neo4jError> {

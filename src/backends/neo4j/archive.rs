@@ -16,15 +16,17 @@ use super::{
     connection::{Connection, Transaction, Work},
     error::Neo4jError,
     graph_store::named as operation,
-    plan::{self, Answer, Counters, EdgeKey, Found, Link, Mention, Needs, Note, Record, State, Vote, Writes, joined},
+    plan::{
+        self, Answer, Counters, EdgeKey, Found, Kept, Link, Mention, Needs, Note, Record, State, Vote, Writes, joined,
+    },
     rows::{SEPARATOR, integer, limited, map, memory_of_body, named, scope_of_key, time, timestamp, uuid},
     statements::{self, Statement},
 };
 use crate::{
-    domain::{ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, MemoryId},
+    domain::{self, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, MemoryId, ProposalId},
     ports::{
-        AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError,
-        Row, RowPage, TokenRow, TouchedRow, VoteRow,
+        AnswerRow, Archive, ArchiveSource, ChangeRow, DecidedRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part,
+        PortError, RecordRow, Row, RowPage, TokenRow, TouchedRow, VoteRow,
     },
 };
 
@@ -103,7 +105,8 @@ impl Reader<'_> {
                 Reader { from, ..*self }.records(&statements::ARCHIVE_CHANGES, ChangeFound::row).await
             }
             Part::Answers => self.records(&statements::ARCHIVE_ANSWERS, AnswerFound::row).await,
-            Part::Records | Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
+            Part::Records => self.records(&statements::ARCHIVE_RECORDS, RecordFound::row).await,
+            Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
         }
     }
 
@@ -173,6 +176,7 @@ placed!(
     EventFound = id,
     VoteFound = place,
     AnswerFound = key,
+    RecordFound = id,
 );
 
 impl Placed for ChangeFound {
@@ -369,6 +373,16 @@ struct ChangeFound {
     reason: Option<String>,
     ops: i64,
     memories: Vec<TouchedFound>,
+    proposals: Vec<DecidedFound>,
+}
+
+#[derive(Deserialize)]
+struct DecidedFound {
+    proposal: String,
+    kind: String,
+    state: String,
+    author: String,
+    visibility: String,
 }
 
 #[derive(Deserialize)]
@@ -387,17 +401,42 @@ impl ChangeFound {
                 scope: scope_of_key(&touched.visibility)?,
             })
         });
+        let decided = self.proposals.into_iter().map(|decided| {
+            Ok(DecidedRow {
+                proposal: ProposalId(uuid(&decided.proposal)?),
+                kind: named(&decided.kind)?,
+                state: named(&decided.state)?,
+                author: decided.author,
+                scope: scope_of_key(&decided.visibility)?,
+            })
+        });
         Ok(Some(Row::Change(ChangeRow {
             seq: self.seq.cast_unsigned(),
             id: ChangeId(uuid(&self.id)?),
             at: timestamp(self.at)?,
             memories: touched.collect::<Result<_, Neo4jError>>()?,
-            proposals: Vec::new(),
+            proposals: decided.collect::<Result<_, Neo4jError>>()?,
             actor: self.actor,
             use_case: self.use_case,
             reason: self.reason,
             ops: self.ops.cast_unsigned(),
         })))
+    }
+}
+
+#[derive(Deserialize)]
+struct RecordFound {
+    id: String,
+    kind: String,
+    body: String,
+    text: Option<String>,
+}
+
+impl RecordFound {
+    fn row(self) -> Result<Option<Row>, Neo4jError> {
+        let record =
+            domain::Record::parse(named(&self.kind)?, &self.body).map_err(|_| Neo4jError::Unreadable("record"))?;
+        Ok(Some(Row::Record(Box::new(RecordRow { record, text: self.text }))))
     }
 }
 
@@ -474,7 +513,8 @@ fn needs(rows: &[Row]) -> Needs {
     let mut needs = Needs::default();
     for row in rows {
         match row {
-            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Record(_) | Row::Vectors(_) => {}
+            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Vectors(_) => {}
+            Row::Record(row) => needs.keep(&row.record),
             Row::Concept(concept) => {
                 needs.concepts.insert(concept.id.0);
             }
@@ -617,7 +657,12 @@ fn writes(rows: &[Row], found: Found) -> Result<Writes, Neo4jError> {
                 };
                 writes.votes.insert(key, vote);
             }
-            Row::Record(_) => return Err(Neo4jError::NotKept),
+            Row::Record(row) => {
+                let id = row.record.id();
+                let taken = plan::names_of(&row.record).any(|name| found.name_owners.contains_key(&name));
+                unless(found.versions.contains_key(&id) || taken, "record")?;
+                writes.kept.insert(id, Kept { record: row.record.clone(), text: row.text.clone() });
+            }
             Row::Change(change) => {
                 unless(found.changes.contains(&change.id.0), "change")?;
                 let seq = integer(change.seq);
@@ -636,6 +681,9 @@ fn writes(rows: &[Row], found: Found) -> Result<Writes, Neo4jError> {
                     writes.scope_counts.entry(visibility.clone()).or_default();
                     let note = Note { effect: touched.effect, visibility };
                     writes.notes.insert((seq, touched.memory.0), note);
+                }
+                for decided in &change.proposals {
+                    writes.proposals.insert((seq, decided.proposal.0), decided.clone());
                 }
             }
             Row::Answer(answer) => {

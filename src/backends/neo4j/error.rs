@@ -31,8 +31,6 @@ pub(super) enum Neo4jError {
     Unreadable(&'static str),
     #[error("{0} cannot be written as JSON")]
     Unwritable(&'static str),
-    #[error("the wiki and the review queue are kept by the embedded store only")]
-    NotKept,
     #[error("the writing task is gone")]
     Worker,
 }
@@ -45,7 +43,7 @@ impl Neo4jError {
             Self::Conflict(_) => PortErrorKind::Conflict,
             Self::Address | Self::Credentials(_) | Self::Old { .. } | Self::Newer { .. } => PortErrorKind::Mismatch,
             Self::Unreadable(_) => PortErrorKind::Corrupt,
-            Self::Unwritable(_) | Self::NotKept | Self::Worker => PortErrorKind::Internal,
+            Self::Unwritable(_) | Self::Worker => PortErrorKind::Internal,
         }
     }
 

@@ -16,8 +16,10 @@ use super::{
     rows::{SEPARATOR, integer, memory},
 };
 use crate::{
-    domain::{ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Status},
-    ports::Applied,
+    domain::{
+        self, ChangeSet, Concept, Edge, EdgeKind, Effect, Event, Idempotency, IndexOp, Memory, MemoryId, Op, Status,
+    },
+    ports::{Applied, DecidedRow},
 };
 
 /// A key of two parts.
@@ -48,6 +50,10 @@ pub(super) struct Needs {
     pub(super) concepts: BTreeSet<Uuid>,
     pub(super) votes: BTreeSet<String>,
     pub(super) answers: BTreeSet<String>,
+    /// Pages, revisions and proposals.
+    pub(super) kept: BTreeSet<Uuid>,
+    /// Names of pages.
+    pub(super) names: BTreeSet<String>,
 }
 
 impl Needs {
@@ -64,6 +70,11 @@ impl Needs {
         }
         needs.others = needs.others.difference(&needs.whole).copied().collect();
         needs
+    }
+
+    pub(super) fn keep(&mut self, record: &domain::Record) {
+        self.kept.insert(record.id());
+        self.names.extend(names_of(record));
     }
 
     fn add(&mut self, op: &Op) {
@@ -107,7 +118,10 @@ impl Needs {
             Op::PutConcept(concept) => {
                 self.concepts.insert(concept.id.0);
             }
-            Op::PutEvent(_) | Op::PutRecord { .. } => {}
+            Op::PutEvent(_) => {}
+            Op::PutRecord { record, .. } => {
+                self.keep(record);
+            }
             Op::Forget { id } => {
                 self.whole.insert(id.0);
                 self.naming.insert(id.0);
@@ -131,6 +145,12 @@ pub(super) fn external_key(memory: &Memory) -> Option<String> {
 
 pub(super) fn active_key(memory: &Memory) -> Option<String> {
     (memory.status == Status::Active).then(|| joined(&memory.scope.key(), &memory.content_hash))
+}
+
+/// The keys of a page's names.
+pub(super) fn names_of(record: &domain::Record) -> impl Iterator<Item = String> {
+    let scope = record.scope().key();
+    record.keys().names.into_iter().map(move |name| joined(&scope, &name))
 }
 
 /// A memory as it is stored.
@@ -220,6 +240,10 @@ pub(super) struct Found {
     pub(super) concepts: BTreeSet<Uuid>,
     pub(super) votes: BTreeMap<String, bool>,
     pub(super) answers: BTreeSet<String>,
+    /// Versions of pages, revisions and proposals.
+    pub(super) versions: BTreeMap<Uuid, u64>,
+    /// Which page has a name.
+    pub(super) name_owners: BTreeMap<String, Uuid>,
 }
 
 /// Something that may be stored, may have changed, or may be gone.
@@ -319,6 +343,13 @@ pub(super) struct Waiting {
     pub(super) op: IndexOp,
 }
 
+/// A page, a revision or a proposal as it is after the batch; no text leaves the one that is stored.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) record: domain::Record,
+    pub(super) text: Option<String>,
+}
+
 /// A state of a memory that ended.
 #[derive(Debug)]
 pub(super) struct State {
@@ -350,6 +381,9 @@ pub(super) struct Writes {
     pub(super) concept_edges: BTreeMap<EdgeKey, Link>,
     pub(super) events: Vec<Event>,
     pub(super) votes: BTreeMap<String, Vote>,
+    pub(super) kept: BTreeMap<Uuid, Kept>,
+    /// What became of proposals.
+    pub(super) proposals: BTreeMap<(i64, Uuid), DecidedRow>,
     pub(super) changes: Vec<ChangeRow>,
     pub(super) notes: BTreeMap<(i64, Uuid), Note>,
     pub(super) answers: Vec<Answer>,
@@ -388,6 +422,8 @@ struct Plan {
     concepts: BTreeSet<Uuid>,
     votes: BTreeMap<String, bool>,
     answers: BTreeSet<String>,
+    versions: BTreeMap<Uuid, u64>,
+    name_owners: BTreeMap<String, Uuid>,
     writes: Writes,
 }
 
@@ -416,6 +452,8 @@ impl Plan {
             concepts: found.concepts,
             votes: found.votes,
             answers: found.answers,
+            versions: found.versions,
+            name_owners: found.name_owners,
             writes,
         }
     }
@@ -511,7 +549,9 @@ impl Plan {
                 self.note(id.0, Effect::Forgotten);
                 self.forget(id.0);
             }
-            Op::PutRecord { .. } => return Err(Neo4jError::NotKept),
+            Op::PutRecord { record, text, expected_version } => {
+                self.put_record(record, text.as_ref(), *expected_version)?;
+            }
         }
         Ok(())
     }
@@ -591,6 +631,33 @@ impl Plan {
         let revised_at = if before.is_some() { at } else { memory.recorded_at }.as_microsecond();
         self.records.insert(id, Record { memory: memory.clone(), session_position, task_position, revised_at });
         self.changed.insert(id);
+        Ok(())
+    }
+
+    /// A page that gives up a name keeps others from it until the batch is written: a batch that does both is refused.
+    fn put_record(&mut self, record: &domain::Record, text: Option<&String>, expected: u64) -> Result<(), Neo4jError> {
+        let id = record.id();
+        if self.versions.get(&id).copied().unwrap_or(0) != expected {
+            return Err(Neo4jError::Conflict("record"));
+        }
+        for name in names_of(record) {
+            if *self.name_owners.entry(name).or_insert(id) != id {
+                return Err(Neo4jError::Conflict("name of a page"));
+            }
+        }
+        self.versions.insert(id, record.version());
+        let earlier = self.writes.kept.remove(&id).and_then(|kept| kept.text);
+        self.writes.kept.insert(id, Kept { record: record.clone(), text: text.cloned().or(earlier) });
+        if let domain::Record::Proposal(proposal) = record {
+            let decided = DecidedRow {
+                proposal: proposal.id,
+                kind: proposal.subject.kind(),
+                state: proposal.state,
+                author: proposal.author.clone(),
+                scope: proposal.scope.clone(),
+            };
+            self.writes.proposals.insert((self.writes.change_seq, id), decided);
+        }
         Ok(())
     }
 

@@ -30,7 +30,10 @@ macro_rules! statements {
 }
 
 /// The migrations, in order. Each is several statements, separated by `;`, which change nothing when run again.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("../../../cypher/schema/0001_start.cypher")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("../../../cypher/schema/0001_start.cypher"),
+    include_str!("../../../cypher/schema/0002_review.cypher"),
+];
 
 // Opening and settings.
 statements! {
@@ -67,10 +70,28 @@ statements! {
     PUT_LOG = "write/put_log.cypher",
     PUT_MEMORIES = "write/put_memories.cypher",
     PUT_MENTIONS = "write/put_mentions.cypher",
+    PUT_RECORDS = "write/put_records.cypher",
     REMOVE_ORPHANS = "write/remove_orphans.cypher",
     REVOKE_TOKEN = "write/revoke_token.cypher",
     SET_META = "write/set_meta.cypher",
     TAKE_TURN = "write/take_turn.cypher",
+}
+
+// The wiki and the review queue.
+statements! {
+    HISTORY = "review/history.cypher",
+    PAGES = "review/pages.cypher",
+    PAGES_NAMED = "review/pages_named.cypher",
+    PAGES_POINTING = "review/pages_pointing.cypher",
+    PROPOSAL_CHANGES = "review/proposal_changes.cypher",
+    QUEUE = "review/queue.cypher",
+    QUEUE_TOTAL = "review/queue_total.cypher",
+    QUEUE_TOTAL_WITHIN = "review/queue_total_within.cypher",
+    QUEUE_WITHIN = "review/queue_within.cypher",
+    RECORDS = "review/records.cypher",
+    TALLIES = "review/tallies.cypher",
+    TEXT = "review/text.cypher",
+    WAITING = "review/waiting.cypher",
 }
 
 // Reading (searches, walks, records by id).
@@ -136,5 +157,6 @@ statements! {
     ARCHIVE_MENTION_STATES = "archive/mention_states.cypher",
     ARCHIVE_MENTIONS = "archive/mentions.cypher",
     ARCHIVE_META = "archive/meta.cypher",
+    ARCHIVE_RECORDS = "archive/records.cypher",
     ARCHIVE_VOTES = "archive/votes.cypher",
 }

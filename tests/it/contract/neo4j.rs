@@ -23,7 +23,8 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, token_store::token_store_suite,
+    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, review_store::review_store_suite,
+    token_store::token_store_suite,
 };
 use crate::support::{
     app::App,
@@ -74,6 +75,7 @@ async fn empty(url: &str) {
 archive_suite!(crate::contract::neo4j::open);
 browse_suite!(crate::contract::neo4j::open);
 graph_store_suite!(crate::contract::neo4j::open);
+review_store_suite!(crate::contract::neo4j::open);
 token_store_suite!(crate::contract::neo4j::open);
 
 fn all() -> Visibility {
