@@ -59,6 +59,9 @@ impl Edge {
     /// The reason of an edge that was made for similarity alone, not because somebody said so.
     pub const SIMILAR: &str = "similar";
 
+    /// The reason of an edge that stands in an ontology, or that links a memory to what an ontology names.
+    pub const ONTOLOGY: &str = "ontology";
+
     /// Whether those who see its ends are told of it: somebody made it. Edges between neighbours in a session or task, to
     /// concepts, and for similarity alone go without saying.
     pub fn is_news(&self) -> bool {

@@ -11,6 +11,7 @@ mod event;
 mod filter;
 mod id;
 mod memory;
+mod ontology;
 mod vector;
 mod visibility;
 
@@ -23,5 +24,6 @@ pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId};
 pub(crate) use memory::names;
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub use ontology::{GraphHash, Label, LabelRole, Note, OntologyVersion, Relation, Term, TermKind, TermLink};
 pub use vector::{NamedVector, cosine};
 pub use visibility::{Scope, Visibility};

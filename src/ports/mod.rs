@@ -12,6 +12,7 @@ mod error;
 mod graph_store;
 mod journal;
 mod language_model;
+mod ontology_store;
 mod reranker;
 mod token_store;
 mod vector_index;
@@ -30,6 +31,7 @@ pub use graph_store::{
 };
 pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};
+pub use ontology_store::{OntologyStore, StagedTerm, Staging, StoredTerm, Switch, TermEntry};
 pub use reranker::Reranker;
 pub use token_store::{StoredToken, TokenStore};
 pub use vector_index::{Rebuild, SpaceSpec, VectorIndex, VectorQuery};
