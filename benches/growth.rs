@@ -173,12 +173,13 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         browse: graph.browse,
         index,
         embedders,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         clock: Arc::new(SystemClock),
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone());
+    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.ontology.clone());
     Ok(Opened { service, graph: graph.store, drain: draining, stop })
 }
 

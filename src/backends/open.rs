@@ -17,11 +17,13 @@ use super::{
     exact::ExactIndex,
     guarded,
     neo4j::{Neo4jSettings, Neo4jStore},
+    no_ontologies::NoOntologies,
     qdrant::{QdrantIndex, QdrantSettings},
     sqlite::SqliteStore,
 };
 use crate::ports::{
-    Archive, Browse, GraphStore, Journal, MetaRow, PortError, PortErrorKind, SpaceSpec, TokenStore, VectorIndex,
+    Archive, Browse, GraphStore, Journal, MetaRow, OntologyStore, PortError, PortErrorKind, SpaceSpec, TokenStore,
+    VectorIndex,
 };
 
 /// File of the journal in the data folder.
@@ -64,6 +66,8 @@ pub struct Graph {
     pub browse: Arc<dyn Browse>,
     /// The same, row by row, for archives and migrations.
     pub archive: Arc<dyn Archive>,
+    /// Terms of ontologies.
+    pub ontology: Arc<dyn OntologyStore>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
     /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
@@ -107,14 +111,29 @@ pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph,
         let opened = Arc::new(opened.await?);
         let store = Arc::new(guarded::graph(opened.clone(), CircuitSettings::default()));
         let journal = Some(open_journal(dir).await?);
-        return Ok(Graph { store: store.clone(), browse: store.clone(), archive: opened, tokens: store, journal });
+        let ontology = Arc::new(NoOntologies);
+        return Ok(Graph {
+            store: store.clone(),
+            browse: store.clone(),
+            archive: opened,
+            ontology,
+            tokens: store,
+            journal,
+        });
     }
     if !url.starts_with("sqlite:") {
         let known = "sqlite:PATH, neo4j://HOST:PORT, neo4j+s://HOST:PORT, bolt://HOST:PORT, bolt+s://HOST:PORT";
         return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
     }
     let store = sqlite(url, dir).await?;
-    Ok(Graph { store: store.clone(), browse: store.clone(), archive: store.clone(), tokens: store, journal: None })
+    Ok(Graph {
+        store: store.clone(),
+        browse: store.clone(),
+        archive: store.clone(),
+        ontology: store.clone(),
+        tokens: store,
+        journal: None,
+    })
 }
 
 /// Where the embedded store of this setting has its file.

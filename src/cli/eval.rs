@@ -84,6 +84,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
     let parts = Parts {
         graph: graph.store,
         browse: graph.browse,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         index: index.clone(),
         embedders,
@@ -92,7 +93,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
         // A measurement ends when its store is away.
         backlog: None,
     };
-    let service = Service::new(parts, read, config.write.clone());
+    let service = Service::new(parts, read, config.write.clone(), config.ontology.clone());
 
     let store_bar = output::progress(set.memories.len(), "store");
     let ids = eval::fill(&service, &set, &mut |progress| {

@@ -187,6 +187,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     let parts = Parts {
         graph: graph.store.clone(),
         browse: graph.browse,
+        ontology: graph.ontology,
         tokens,
         index,
         embedders,
@@ -194,7 +195,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         drain: drain.clone(),
         backlog: backlog.clone(),
     };
-    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone()));
+    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone(), config.ontology.clone()));
     if volatile {
         service.reindex(&operator(), |_, _| {}).await?;
     }
@@ -204,6 +205,15 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     running.push(tokio::spawn(async move { drain.run(stopped).await }));
     let (counting, stopped) = (service.uses(), stop.clone());
     running.push(tokio::spawn(async move { counting.run(COUNT_USES_EVERY, stopped).await }));
+    let (linking, stopped) = (service.clone(), stop.clone());
+    running.push(tokio::spawn(async move {
+        // A stop gives it up; the next start goes on.
+        tokio::select! { () = stopped.cancelled() => {}, linked = linking.link_concepts() => {
+            if let Err(error) = linked {
+                tracing::warn!(%error, "memories could not be linked to the concepts of ontologies");
+            }
+        } }
+    }));
     if let Some(backlog) = backlog {
         let (replay, stopped) = (service.clone(), stop.clone());
         running.push(tokio::spawn(async move { backlog.run(replay, stopped).await }));

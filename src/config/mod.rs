@@ -13,7 +13,10 @@ use figment::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, telemetry::Log, write::WriteSettings};
+use crate::{
+    mcp::McpSettings, models::EmbedderEntry, ontology::OntologySettings, read::ReadSettings, telemetry::Log,
+    write::WriteSettings,
+};
 
 pub use secret::Secret;
 
@@ -57,6 +60,8 @@ pub struct Config {
     pub write: WriteSettings,
     /// Read path.
     pub read: ReadSettings,
+    /// Ontologies.
+    pub ontology: OntologySettings,
     /// Logs.
     pub log: Log,
 }
@@ -256,7 +261,11 @@ impl Config {
             return wrong("server.oauth.resource", what);
         }
         self.log.check().map_err(|error| ConfigError::Key(error.to_string()))?;
-        self.write.check().and_then(|()| self.read.check()).map_err(ConfigError::Key)
+        self.write
+            .check()
+            .and_then(|()| self.read.check())
+            .and_then(|()| self.ontology.check())
+            .map_err(ConfigError::Key)
     }
 }
 
@@ -305,6 +314,9 @@ mod tests {
             ("[reed]\nx = 1", "reed"),
             ("[write]\nsupplements_from = 2.0", "write.supplements"),
             ("[log]\nformat = \"xml\"", "log.format"),
+            ("[ontology]\nmax_links = 0", "ontology.max_links"),
+            ("[ontology]\nmax_removed_share = 2.0", "ontology.max_removed_share"),
+            ("[[ontology.rules]]\nname = \"empty\"\naction = \"warn\"", "ontology.rules"),
             ("[graph]\ntimeout_ms = 0", "graph.timeout_ms"),
             ("[graph]\nconnections = 0", "graph.connections"),
             ("[vectors.qdrant]\ncollection = \"a/b\"", "vectors.qdrant.collection"),

@@ -40,6 +40,11 @@ impl EdgeKind {
     pub fn to_concept(self) -> bool {
         matches!(self, Self::About | Self::Mentions)
     }
+
+    /// Whether it joins two concepts.
+    pub fn between_concepts(self) -> bool {
+        matches!(self, Self::Broader | Self::Related)
+    }
 }
 
 /// Which way edges are followed, seen from the node one stands on.

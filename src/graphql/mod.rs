@@ -31,7 +31,10 @@ use subscription::Subscription;
 type Whole = Schema<Query, Mutation, Subscription>;
 
 fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
-    use page::{ConceptConnection, ConceptMemoryConnection, EventConnection, MemoryConnection, RowConnection};
+    use page::{
+        ConceptConnection, ConceptMemoryConnection, EventConnection, MemoryConnection, RowConnection,
+        TreeConceptConnection,
+    };
     Schema::build(Query, Mutation, Subscription)
         .override_output_type_description::<ID>(
             "An id: global ones (base64 of the type and the plain id) are given, plain ones are taken as well.",
@@ -39,6 +42,7 @@ fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
         .override_output_type_description::<MemoryConnection>("A page of memories.")
         .override_output_type_description::<ConceptMemoryConnection>("A page of the memories that name a concept.")
         .override_output_type_description::<ConceptConnection>("A page of concepts.")
+        .override_output_type_description::<TreeConceptConnection>("A page of the concepts of ontologies.")
         .override_output_type_description::<EventConnection>("A page of raw events.")
         .override_output_type_description::<RowConnection>("A page of the audit log.")
 }

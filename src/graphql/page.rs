@@ -11,10 +11,10 @@ use super::{
     convert::reply,
     loader::{asking, service},
     names::EdgeKind,
-    types::{AuditEntry, Concept, Event, Memory, count},
+    types::{AuditEntry, Concept, Event, Memory, TreeConcept, count},
 };
 use crate::{
-    domain,
+    domain, ontology,
     ports::{self, Group},
     read::{
         MemoryRecord,
@@ -27,6 +27,7 @@ pub(super) type ConceptMemoryConnection = Connection<String, Memory, Total, Nami
 pub(super) type ConceptConnection = Connection<String, Concept>;
 pub(super) type EventConnection = Connection<String, Event>;
 pub(super) type RowConnection = Connection<String, AuditEntry>;
+pub(super) type TreeConceptConnection = Connection<String, TreeConcept>;
 
 /// Names the connection of a concept's memories apart from the one of all.
 pub(super) struct ConceptMembers;
@@ -104,6 +105,10 @@ pub(super) fn events(page: Page<domain::Event>) -> Result<EventConnection> {
 }
 
 pub(super) fn concepts(page: Page<ports::ConceptUse>) -> Result<ConceptConnection> {
+    plain(page)
+}
+
+pub(super) fn tree(page: Page<ontology::ConceptSummary>) -> Result<TreeConceptConnection> {
     plain(page)
 }
 

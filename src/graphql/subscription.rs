@@ -6,8 +6,17 @@ use async_graphql::{Context, Result, Subscription as Subscribes};
 use futures::{Stream, stream};
 use tokio::sync::watch;
 
-use super::{loader::asking, names::Effect, types::MemoryChange};
-use crate::{domain::Caller, error::Error, ports, service::Service};
+use super::{
+    loader::asking,
+    names::Effect,
+    types::{ImportProgress, MemoryChange},
+};
+use crate::{
+    domain::{Caller, Right},
+    error::Error,
+    ports,
+    service::Service,
+};
 
 /// How often the change log is looked at when nothing wakes: other processes may have written.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +53,19 @@ impl Subscription {
             Ok::<_, async_graphql::Error>(Some((MemoryChange::try_from(change)?, log)))
         });
         Ok(futures::StreamExt::filter(changes, move |change| std::future::ready(wanted(change))))
+    }
+
+    /// How far the import of an ontology under way has come; the present state first. Needs the right ONTOLOGY_IMPORT.
+    async fn import_progress(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = ImportProgress> + use<>> {
+        crate::input::require(&asking(ctx)?.caller, Right::OntologyImport)?;
+        let told = ctx.data::<Arc<Service>>()?.import_progress();
+        Ok(stream::unfold((told, true), |(mut told, first)| async move {
+            if !first {
+                told.changed().await.ok()?;
+            }
+            let progress = ImportProgress::from(*told.borrow_and_update());
+            Some((progress, (told, false)))
+        }))
     }
 }
 

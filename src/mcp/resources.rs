@@ -35,6 +35,13 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "Each state it was in with the interval it was believed, its edges, and the raw events it came from.",
         ),
         template(
+            "concept://{id}",
+            "concept",
+            "A concept of an ontology",
+            "Its names in every language, what it is, and what is broader, narrower and related. The id, the IRI \
+             (percent-encoded) or a name.",
+        ),
+        template(
             "session://{id}/brief",
             "session_brief",
             "A session in short",
@@ -79,6 +86,7 @@ pub(super) async fn read(service: &Service, caller: &Caller, uri: &str) -> Resul
             service.get(caller, request).await.and_then(|mut reply| json(&reply.memories.pop()))
         }
         Some(Address::Trace(id)) => service.trace(caller, TraceRequest { id }).await.and_then(|reply| json(&reply)),
+        Some(Address::Concept(name)) => service.show_concept(caller, &name).await.and_then(|record| json(&record)),
         Some(Address::Brief(session_id)) => {
             service.brief(caller, BriefRequest { session_id }).await.and_then(|reply| json(&reply))
         }
@@ -103,6 +111,7 @@ fn json(reply: &impl Serialize) -> Result<String, Error> {
 enum Address {
     Memory(String),
     Trace(String),
+    Concept(String),
     Brief(String),
 }
 
@@ -117,6 +126,9 @@ fn address(uri: &str) -> Option<Address> {
             None => name(memory).map(Address::Memory),
         };
     }
+    if let Some(concept) = uri.strip_prefix("concept://") {
+        return name(concept).map(Address::Concept);
+    }
     name(uri.strip_prefix("session://")?.strip_suffix("/brief")?).map(Address::Brief)
 }
 
@@ -130,6 +142,8 @@ mod tests {
         for (uri, expected) in [
             ("memory://01", Some(Address::Memory(own("01")))),
             ("memory://01/trace", Some(Address::Trace(own("01")))),
+            ("concept://http%3A%2F%2Fe.org%2Fa", Some(Address::Concept(own("http://e.org/a")))),
+            ("concept://http://e.org/a", None),
             ("session://s1/brief", Some(Address::Brief(own("s1")))),
             ("session://a%2Fb%20%E6%97%A5/brief", Some(Address::Brief(own("a/b 日")))),
             ("session://s1", None),

@@ -90,7 +90,11 @@ fn triples(term: &Term) -> Vec<Triple> {
     }
     triples.extend(term.links.iter().map(|link| say(property_of(link.relation, term.kind), node(&link.to))));
     for note in &term.notes {
-        let iri = note.value.strip_prefix('<').and_then(|value| value.strip_suffix('>')).filter(|iri| !iri.contains(['<', ' ']));
+        let iri = note
+            .value
+            .strip_prefix('<')
+            .and_then(|value| value.strip_suffix('>'))
+            .filter(|iri| !iri.contains(['<', ' ']));
         triples.push(say(&note.property, iri.map_or_else(|| text(&note.value, &note.language), node)));
     }
     if term.deprecated {

@@ -278,10 +278,7 @@ async fn linked(ctx: &OntologyContext) -> Result<usize, Error> {
     link::link_behind(ctx, |done, total| tell(ctx, Stage::Linking, done, total)).await
 }
 
-async fn read_file(
-    ctx: &OntologyContext,
-    request: ImportRequest,
-) -> Result<(reader::Format, Read, String), Error> {
+async fn read_file(ctx: &OntologyContext, request: ImportRequest) -> Result<(reader::Format, Read, String), Error> {
     let settings = ctx.settings.clone();
     let work = move || {
         let mut model = Model::default();
@@ -303,7 +300,9 @@ async fn read_file(
 
 /// One import or rollback at a time.
 fn turn(ctx: &OntologyContext) -> Result<tokio::sync::OwnedMutexGuard<()>, Error> {
-    let busy = |_| Error::new(ErrorCode::Conflict, "another import or rollback is under way").advise("try again when it is done");
+    let busy = |_| {
+        Error::new(ErrorCode::Conflict, "another import or rollback is under way").advise("try again when it is done")
+    };
     Arc::clone(&ctx.importing).try_lock_owned().map_err(busy)
 }
 

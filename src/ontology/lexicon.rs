@@ -222,18 +222,24 @@ impl Lexicons {
 
     /// The names in force, as far as a look every two seconds says. A store that is away leaves the last ones.
     pub async fn current(&self) -> Arc<Vocabulary> {
-        let asked = self.lock().1;
-        if asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY)
-            && let Err(error) = self.refresh().await
-        {
-            tracing::warn!(%error, "the names of the ontology in force could not be read");
+        let due = self.lock().1.is_none_or(|asked| asked.elapsed() > ASKED_EVERY);
+        // Who comes while they are compiled goes on with the last ones.
+        if due && let Ok(turn) = self.refreshing.try_lock() {
+            self.lock().1 = Some(Instant::now());
+            if let Err(error) = self.compile(&turn).await {
+                tracing::warn!(%error, "the names of the ontology in force could not be read");
+            }
         }
         self.loaded()
     }
 
     /// The names in force now.
     pub async fn refresh(&self) -> Result<Arc<Vocabulary>, PortError> {
-        let _one_at_a_time = self.refreshing.lock().await;
+        let turn = self.refreshing.lock().await;
+        self.compile(&turn).await
+    }
+
+    async fn compile(&self, _turn: &tokio::sync::MutexGuard<'_, ()>) -> Result<Arc<Vocabulary>, PortError> {
         let version = self.store.current().await?;
         let loaded = self.loaded();
         if loaded.version == version {
@@ -254,7 +260,12 @@ impl Lexicons {
         let settings = self.settings.clone();
         let compiled = tokio::task::spawn_blocking(move || Vocabulary::of(version, &terms, &settings)).await;
         let compiled = compiled.map_err(|_| {
-            PortError::new(crate::ports::PortErrorKind::Internal, "lexicon", "compile", "the names could not be compiled")
+            PortError::new(
+                crate::ports::PortErrorKind::Internal,
+                "lexicon",
+                "compile",
+                "the names could not be compiled",
+            )
         })?;
         let compiled = Arc::new(compiled);
         *self.lock() = (compiled.clone(), Some(Instant::now()));

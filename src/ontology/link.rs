@@ -38,15 +38,15 @@ pub async fn link_memories(
     let total = ctx.graph.total_memories(&everything).await?;
     let (mut after, mut done, mut linked) = (None, 0, 0);
     loop {
+        let turn = ctx.turn.lock().await;
         let memories = timed("link_read", ctx.graph.page(after, BATCH, &everything)).await?;
         let Some(last) = memories.last() else { return Ok(linked) };
         after = Some(last.id);
         done += memories.len();
         let (names, at) = (vocabulary.clone(), ctx.clock.now());
         let work = move || links(&names, &memories, at);
-        let (ops, with_links) = tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))?;
+        let (ops, with_links) =
+            tokio::task::spawn_blocking(work).await.map_err(|_| Error::new(ErrorCode::Internal, "internal fault"))?;
         linked += with_links;
         if !ops.is_empty() {
             let change = ChangeSet {
@@ -60,6 +60,7 @@ pub async fn link_memories(
             };
             timed("link_apply", ctx.graph.apply(&[change])).await?;
         }
+        drop(turn);
         progress(done, total.max(done));
     }
 }

@@ -30,9 +30,7 @@ pub use model::{Counts, Model, Read};
 pub use reader::{Format, Mapping, ReadError, Source, read};
 pub use rules::{Action, Rule, Rules, Violation};
 pub use settings::OntologySettings;
-pub use show::{
-    ConceptRecord, ConceptSummary, LabelRecord, NoteRecord, RelationRecord, VersionRecord, children, search, show,
-};
+pub use show::{ConceptRecord, ConceptSummary, LabelRecord, NoteRecord, RelationRecord, VersionRecord, show};
 pub use statement::{Object, Place, Statement};
 
 use crate::ports::{Clock, GraphStore, OntologyStore};
@@ -49,6 +47,8 @@ pub struct OntologyContext {
     pub lexicons: Arc<Lexicons>,
     /// Limits.
     pub settings: OntologySettings,
+    /// Held while memories are read and linked, so that a change of a memory does not come between; the write path's own.
+    pub turn: Arc<Mutex<()>>,
     /// Held by the one import or rollback that is under way.
     pub importing: Arc<Mutex<()>>,
     /// Steps done and to do of the one under way; see [`import::Progress`].

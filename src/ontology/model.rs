@@ -160,7 +160,10 @@ impl Model {
     }
 
     fn typed(&self, kind: &'static str) -> impl Iterator<Item = &str> {
-        self.subjects.keys().map(String::as_str).filter(move |subject| self.nodes(subject, RDF_TYPE).any(|it| it == kind))
+        self.subjects
+            .keys()
+            .map(String::as_str)
+            .filter(move |subject| self.nodes(subject, RDF_TYPE).any(|it| it == kind))
     }
 
     fn name(&self, kinds: &BTreeMap<&str, TermKind>) -> Option<String> {
@@ -185,7 +188,9 @@ impl Model {
             .keys()
             .filter(|subject| !kinds.contains_key(subject.as_str()) && !subject.starts_with("_:"))
             .filter(|subject| !self.nodes(subject, RDF_TYPE).any(|it| structure.contains(&it)))
-            .map(|subject| (subject.clone(), "is no class, concept, property or instance of a class of the file".into()))
+            .map(|subject| {
+                (subject.clone(), "is no class, concept, property or instance of a class of the file".into())
+            })
             .collect();
         skipped.sort_unstable();
         skipped
@@ -247,8 +252,7 @@ impl<'a> Builder<'a> {
         let Some(iri) = self.iri(subject) else { return };
         let (labels, links, notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut term = Term { iri: iri.clone(), kind, label: String::new(), labels, links, notes, deprecated: false };
-        let preferred: HashSet<&str> =
-            self.model.texts(subject, SKOS_PREF).map(|(_, language)| language).collect();
+        let preferred: HashSet<&str> = self.model.texts(subject, SKOS_PREF).map(|(_, language)| language).collect();
         for (predicate, object) in self.model.said(subject) {
             match object {
                 Object::Text { text, language } => {
@@ -401,9 +405,9 @@ impl<'a> Builder<'a> {
                         if members.len() <= DISJOINT_PAIRS {
                             for one in &members {
                                 let others = members.iter().filter(|other| *other != one);
-                                found.extend(others.map(|other| {
-                                    ((*one).to_owned(), Relation::Disjoint, (*other).to_owned())
-                                }));
+                                found.extend(
+                                    others.map(|other| ((*one).to_owned(), Relation::Disjoint, (*other).to_owned())),
+                                );
                             }
                         }
                         continue;
@@ -429,10 +433,14 @@ fn note(term: &mut Term, property: &str, value: &str, language: &str) {
 
 /// Types that say what kind of term it is, not which class it belongs to.
 fn is_of_the_language(iri: &str) -> bool {
-    ["http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#",
-        "http://www.w3.org/1999/02/22-rdf-syntax-ns#"]
-        .iter()
-        .any(|space| iri.starts_with(space))
+    [
+        "http://www.w3.org/2002/07/owl#",
+        "http://www.w3.org/2000/01/rdf-schema#",
+        "http://www.w3.org/2004/02/skos/core#",
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    ]
+    .iter()
+    .any(|space| iri.starts_with(space))
 }
 
 /// The canonical form of a term.

@@ -11,12 +11,10 @@ use crate::{
     error::Error,
     input,
     ports::{StoredTerm, TermEntry},
-    text,
 };
 
 /// Terms below one that are shown with it.
 const NARROWER: usize = 50;
-const LIMIT: usize = 100;
 const NAME_BYTES: usize = 1000;
 
 /// A version of all vocabularies.
@@ -159,16 +157,12 @@ pub async fn show(ctx: &OntologyContext, caller: &Caller, name: &str) -> Result<
     let iri = first.term.iri.clone();
     let narrower = ctx.store.children(Some(&iri), None, NARROWER).await?;
     let uses = ctx.graph.concepts(&[ConceptKey(iri)], None, &caller.visibility()).await?;
-    let mut linked: Vec<String> = found.iter().flat_map(|it| it.term.links.iter().map(|link| link.to.clone())).collect();
+    let mut linked: Vec<String> =
+        found.iter().flat_map(|it| it.term.links.iter().map(|link| link.to.clone())).collect();
     linked.sort_unstable();
     linked.dedup();
-    let labels: HashMap<String, String> = ctx
-        .store
-        .terms(&linked)
-        .await?
-        .into_iter()
-        .map(|StoredTerm { term, .. }| (term.iri, term.label))
-        .collect();
+    let labels: HashMap<String, String> =
+        ctx.store.terms(&linked).await?.into_iter().map(|StoredTerm { term, .. }| (term.iri, term.label)).collect();
     Ok(record(&found, narrower, &labels, uses.first().map_or(0, |used| used.uses)))
 }
 
@@ -215,33 +209,3 @@ fn record(
     }
     record
 }
-
-/// Concepts right below one, or those below none, by name. `after` is the name and IRI of the last one before.
-pub async fn children(
-    ctx: &OntologyContext,
-    caller: &Caller,
-    parent: Option<&str>,
-    after: Option<(&str, &str)>,
-    limit: i64,
-) -> Result<Vec<ConceptSummary>, Error> {
-    input::require(caller, Right::MemoryRead)?;
-    let limit = input::count("limit", limit, LIMIT + 1)?;
-    let found = ctx.store.children(parent, after, limit).await?;
-    Ok(found.into_iter().map(ConceptSummary::from).collect())
-}
-
-/// Concepts one of whose names contains `part`, by name.
-pub async fn search(
-    ctx: &OntologyContext,
-    caller: &Caller,
-    part: &str,
-    after: Option<(&str, &str)>,
-    limit: i64,
-) -> Result<Vec<ConceptSummary>, Error> {
-    input::require(caller, Right::MemoryRead)?;
-    let part = input::text("search", part.to_owned(), NAME_BYTES)?;
-    let limit = input::count("limit", limit, LIMIT + 1)?;
-    let found = ctx.store.search(&text::concept_key(&part).0, after, limit).await?;
-    Ok(found.into_iter().map(ConceptSummary::from).collect())
-}
-

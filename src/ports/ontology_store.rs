@@ -103,10 +103,5 @@ pub trait OntologyStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<TermEntry>, PortError>;
     /// Concepts one of whose labels contains `part`, a key as `text::concept_key` makes it, by label and IRI.
-    async fn search(
-        &self,
-        part: &str,
-        after: Option<(&str, &str)>,
-        limit: usize,
-    ) -> Result<Vec<TermEntry>, PortError>;
+    async fn search(&self, part: &str, after: Option<(&str, &str)>, limit: usize) -> Result<Vec<TermEntry>, PortError>;
 }

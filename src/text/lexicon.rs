@@ -196,7 +196,8 @@ impl<'t> Form<'t> {
             // A possessive belongs to no name.
             let after = &plain[rest..];
             for possessive in ["'s", "’s"] {
-                let border = after.strip_prefix(possessive).is_some_and(|after| !after.starts_with(char::is_alphanumeric));
+                let border =
+                    after.strip_prefix(possessive).is_some_and(|after| !after.starts_with(char::is_alphanumeric));
                 if border {
                     rest += possessive.len();
                     break;
@@ -252,15 +253,15 @@ fn variants(form: &str) -> Vec<String> {
     }
     let before = &form[..form.len() - last.len()];
     let sibilant = |word: &str| ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end));
-    let consonant_y = |word: &str| {
-        word.strip_suffix('y').is_some_and(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']))
-    };
+    let consonant_y =
+        |word: &str| word.strip_suffix('y').is_some_and(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
     let mut words = Vec::new();
     if let Some(stem) = last.strip_suffix("ies").filter(|stem| stem.len() >= 2) {
         words.push(format!("{stem}y"));
     } else if let Some(stem) = last.strip_suffix("es").filter(|stem| sibilant(stem)) {
         words.extend([stem.to_owned(), format!("{stem}e")]);
-    } else if let Some(stem) = last.strip_suffix('s').filter(|stem| stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i'])) {
+    } else if let Some(stem) = last.strip_suffix('s').filter(|stem| stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']))
+    {
         words.push(stem.to_owned());
     } else if consonant_y(last) {
         words.push(format!("{}ies", &last[..last.len() - 1]));
@@ -291,7 +292,11 @@ mod tests {
 
     #[test]
     fn names_are_found_as_whole_words_and_the_longest_counts() {
-        check(&["New York", "New York City"], "From New York City to new  york, not New Yorkers", &["New York City", "new  york"]);
+        check(
+            &["New York", "New York City"],
+            "From New York City to new  york, not New Yorkers",
+            &["New York City", "new  york"],
+        );
         check(&["New York", "New York City"], "the New York cityscape", &["New York"]);
         check(&["art"], "a cart, part art", &["art"]);
         check(&["payment outage"], "Payment-outage: payment outages", &["Payment-outage", "payment outages"]);
@@ -309,7 +314,11 @@ mod tests {
     fn plurals_are_found_and_too_little_is_not() {
         check(&["category", "crash", "cache"], "categories, crashes and caches", &["categories", "crashes", "caches"]);
         check(&["payments"], "one payment", &["payment"]);
-        check(&["IT", "WHO", "the", "thing", "ab", "的", "42"], "who is it, the thing ab 的 42; the WHO says", &["WHO"]);
+        check(
+            &["IT", "WHO", "the", "thing", "ab", "的", "42"],
+            "who is it, the thing ab 的 42; the WHO says",
+            &["WHO"],
+        );
     }
 
     #[test]

@@ -17,7 +17,9 @@ use crate::{
         Status, Visibility,
     },
     error::{Error, ErrorCode},
-    input, text,
+    input,
+    ontology::link_ops,
+    text,
 };
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
@@ -66,8 +68,9 @@ async fn update_once(
             .advise("keep one of them and forget the other"));
     }
     let vectors = embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors");
-    let content = new.content.clone();
-    let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
+    let vocabulary = ctx.lexicons.current().await;
+    let (title, content) = (new.title.clone(), new.content.clone());
+    let reading = tokio::task::spawn_blocking(move || Reading::of(title.as_deref(), &content, &vocabulary))
         .await
         .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let at = ctx.clock.now();
@@ -97,6 +100,7 @@ pub(super) fn put_again(
         Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
     ];
     ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &named.mentions, at));
+    ops.extend(link_ops(new.id, &new.scope, &named.links, at));
     ops.extend(decide::mention_ops(&named.by, at));
     ops
 }

@@ -115,8 +115,8 @@ async fn a_hanging_index_leaves_words_by_the_deadline_and_is_soon_left_alone() {
     let house = House::new(LONG, LONG).await;
     let mut read = Config::load(None).expect("the defaults").read;
     read.deadline_ms = 4000;
-    let write = Config::load(None).expect("the defaults").write;
-    let service = Service::new(house.app.parts.clone(), read, write);
+    let Config { write, ontology, .. } = Config::load(None).expect("the defaults");
+    let service = Service::new(house.app.parts.clone(), read, write, ontology);
     house.store("the kestrel nests under the bridge", "s").await;
     until("it is found by meaning", async || missing(&recall(&service, "kestrel").await).is_empty()).await;
     house.proxy.set(Mode::Hang);

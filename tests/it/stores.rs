@@ -74,6 +74,7 @@ async fn measured(set: &EvalSet, graph: &str, vectors: &str, remote: &Remote) ->
     let parts = Parts {
         graph: graph.store,
         browse: graph.browse,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         index,
         embedders,
@@ -81,7 +82,7 @@ async fn measured(set: &EvalSet, graph: &str, vectors: &str, remote: &Remote) ->
         drain: drain.clone(),
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone());
+    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.ontology.clone());
     let names = eval::fill(&service, set, &mut |_| {}).await.expect("stored");
     drain.catch_up().await.expect("indexed");
     let modes = vec![Mode::Semantic, Mode::Keyword, Mode::Hybrid, Mode::Associative];

@@ -26,9 +26,7 @@ impl OntologyStore for SqliteStore {
     async fn versions(&self, before: Option<u64>, limit: usize) -> Result<Vec<OntologyVersion>, PortError> {
         self.read("ontology_versions", move |connection| {
             connection
-                .prepare_cached(
-                    "SELECT body FROM ontology_version WHERE number < ?1 ORDER BY number DESC LIMIT ?2",
-                )?
+                .prepare_cached("SELECT body FROM ontology_version WHERE number < ?1 ORDER BY number DESC LIMIT ?2")?
                 .query_and_then(params![before.map_or(i64::MAX, integer), limited(limit)], |row| parsed(row, 0))?
                 .collect()
         })
@@ -151,12 +149,7 @@ impl OntologyStore for SqliteStore {
         .await
     }
 
-    async fn search(
-        &self,
-        part: &str,
-        after: Option<(&str, &str)>,
-        limit: usize,
-    ) -> Result<Vec<TermEntry>, PortError> {
+    async fn search(&self, part: &str, after: Option<(&str, &str)>, limit: usize) -> Result<Vec<TermEntry>, PortError> {
         let part = part.to_owned();
         let (label, iri) = owned(after);
         self.read("ontology_search", move |connection| {
@@ -196,9 +189,8 @@ fn owned(after: Option<(&str, &str)>) -> (String, String) {
 }
 
 fn current(connection: &Connection) -> Result<u64, SqliteError> {
-    let number: Option<i64> = connection
-        .prepare_cached("SELECT max(number) FROM ontology_version")?
-        .query_row([], |row| row.get(0))?;
+    let number: Option<i64> =
+        connection.prepare_cached("SELECT max(number) FROM ontology_version")?.query_row([], |row| row.get(0))?;
     Ok(number.unwrap_or(0).cast_unsigned())
 }
 
@@ -235,9 +227,8 @@ fn stage(transaction: &Transaction<'_>, number: u64, terms: &[StagedTerm]) -> Re
 
 /// Another version was put in force, or prepared, since `number` was.
 fn refuse_unprepared(transaction: &Transaction<'_>, number: u64) -> Result<(), SqliteError> {
-    let prepared = transaction
-        .prepare_cached("SELECT 1 FROM ontology_staging WHERE number = ?1")?
-        .exists([integer(number)])?;
+    let prepared =
+        transaction.prepare_cached("SELECT 1 FROM ontology_staging WHERE number = ?1")?.exists([integer(number)])?;
     if prepared && current(transaction)? + 1 == number { Ok(()) } else { Err(SqliteError::Conflict("ontology")) }
 }
 
@@ -288,8 +279,8 @@ fn roll_back(
     let mut gone: BTreeSet<(String, String)> = BTreeSet::new();
     let mut back: BTreeSet<(String, String)> = BTreeSet::new();
     {
-        let mut closed =
-            transaction.prepare_cached("SELECT vocabulary, iri FROM ontology_term WHERE until IS NULL AND since > ?1")?;
+        let mut closed = transaction
+            .prepare_cached("SELECT vocabulary, iri FROM ontology_term WHERE until IS NULL AND since > ?1")?;
         let mut rows = closed.query([to])?;
         while let Some(row) = rows.next()? {
             gone.insert((row.get(0)?, row.get(1)?));
@@ -329,12 +320,7 @@ fn put_version(transaction: &Transaction<'_>, version: &OntologyVersion) -> Resu
 }
 
 /// Adds the term of a row that begins with `iri, is_concept, hash, keys, body`.
-fn put_term(
-    transaction: &Transaction<'_>,
-    vocabulary: &str,
-    since: i64,
-    row: &Row<'_>,
-) -> Result<(), SqliteError> {
+fn put_term(transaction: &Transaction<'_>, vocabulary: &str, since: i64, row: &Row<'_>) -> Result<(), SqliteError> {
     let term: Term = parsed(row, 4)?;
     let (hash, keys, body): ([u8; 32], String, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
     transaction

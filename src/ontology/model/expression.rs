@@ -110,7 +110,9 @@ impl<'a> Structure<'a> {
     fn list_below(&self, head: &str, depth: usize) -> Vec<String> {
         let (mut members, mut cell) = (Vec::new(), head.to_owned());
         while cell != RDF_NIL && members.len() < MEMBERS {
-            for object in self.model.said(&cell).iter().filter(|(said, _)| **said == *RDF_FIRST).map(|(_, object)| object) {
+            for object in
+                self.model.said(&cell).iter().filter(|(said, _)| **said == *RDF_FIRST).map(|(_, object)| object)
+            {
                 let mut member = String::new();
                 self.object(object, depth + 1, &mut member);
                 members.push(member);

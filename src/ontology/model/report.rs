@@ -23,7 +23,8 @@ pub(super) fn warnings(terms: &[Term], imports: &[String]) -> Vec<String> {
             warnings.push(format!("{} {what}: {named}{more}", examples.len()));
         }
     };
-    let own: Vec<&str> = terms.iter().filter(|term| term.linked(Relation::Broader).any(|to| to == term.iri)).map(iri).collect();
+    let own: Vec<&str> =
+        terms.iter().filter(|term| term.linked(Relation::Broader).any(|to| to == term.iri)).map(iri).collect();
     say("broader than themselves", &own);
     let rings = rings(terms, &known);
     say("in a ring of broader terms", &rings.iter().map(String::as_str).collect::<Vec<_>>());
@@ -46,13 +47,19 @@ pub(super) fn warnings(terms: &[Term], imports: &[String]) -> Vec<String> {
     let has_top: BTreeSet<&str> = terms.iter().flat_map(|term| term.linked(Relation::TopOf)).collect();
     let topless = terms.iter().filter(|term| term.kind == TermKind::Scheme && !has_top.contains(term.iri.as_str()));
     say("schemes without a top concept", &topless.map(iri).collect::<Vec<_>>());
-    let roots = terms.iter().any(|term| term.kind.is_concept() && term.linked(Relation::Broader).all(|to| !known.contains_key(to)));
+    let roots = terms
+        .iter()
+        .any(|term| term.kind.is_concept() && term.linked(Relation::Broader).all(|to| !known.contains_key(to)));
     if !roots && terms.iter().any(|term| term.kind.is_concept()) {
         warnings.push("no term is at the top: each has a broader one".to_owned());
     }
     let mut say = |what: &str, examples: Vec<&str>| {
         if let Some(first) = examples.first() {
-            warnings.push(format!("{} {what}: <{first}>{}", examples.len(), if examples.len() > 1 { ", …" } else { "" }));
+            warnings.push(format!(
+                "{} {what}: <{first}>{}",
+                examples.len(),
+                if examples.len() > 1 { ", …" } else { "" }
+            ));
         }
     };
     say("without a label", terms.iter().filter(|term| term.labels.is_empty()).map(iri).collect());
@@ -79,7 +86,8 @@ fn doubly_named(term: &Term) -> bool {
 /// Terms that are broader than themselves over others.
 fn rings(terms: &[Term], known: &HashMap<&str, &Term>) -> Vec<String> {
     let mut graph: DiGraph<&str, ()> = DiGraph::new();
-    let places: HashMap<&str, _> = terms.iter().map(|term| (term.iri.as_str(), graph.add_node(term.iri.as_str()))).collect();
+    let places: HashMap<&str, _> =
+        terms.iter().map(|term| (term.iri.as_str(), graph.add_node(term.iri.as_str()))).collect();
     for term in terms {
         for to in term.linked(Relation::Broader).filter(|to| known.contains_key(to)) {
             graph.add_edge(places[term.iri.as_str()], places[to], ());

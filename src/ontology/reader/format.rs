@@ -121,7 +121,10 @@ fn root_element(text: &str) -> &str {
         } else if rest.starts_with("<?") {
             rest.find("?>").map(|end| end + 2)
         } else if rest.get(..9).is_some_and(|head| head.eq_ignore_ascii_case("<!doctype")) {
-            if rest.get(9..).is_some_and(|name| name.trim_start().get(..4).is_some_and(|n| n.eq_ignore_ascii_case("html"))) {
+            if rest
+                .get(9..)
+                .is_some_and(|name| name.trim_start().get(..4).is_some_and(|n| n.eq_ignore_ascii_case("html")))
+            {
                 return "html";
             }
             // An internal subset has tags of its own.
@@ -154,7 +157,11 @@ mod tests {
             ("a.ttl", "<http://e/a> a <http://e/b> .", Ok(Format::Turtle)),
             ("a.owl", "@prefix ex: <http://e/> .", Ok(Format::Turtle)),
             ("a.ttl", "<?xml version=\"1.0\"?>\n<rdf:RDF xmlns:rdf=\"x\">", Ok(Format::RdfXml)),
-            ("a.owl", "<?xml version=\"1.0\"?>\n<!DOCTYPE rdf:RDF [\n<!ENTITY owl \"http://o\">\n]>\n<rdf:RDF>", Ok(Format::RdfXml)),
+            (
+                "a.owl",
+                "<?xml version=\"1.0\"?>\n<!DOCTYPE rdf:RDF [\n<!ENTITY owl \"http://o\">\n]>\n<rdf:RDF>",
+                Ok(Format::RdfXml),
+            ),
             ("a", "{\"@context\": {}}", Ok(Format::JsonLd)),
             ("a.txt", "format-version: 1.2\n\n[Term]\nid: A:1\n", Ok(Format::Obo)),
             ("a.csv", "id,label\n", Ok(Format::Csv)),

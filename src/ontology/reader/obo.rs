@@ -6,8 +6,8 @@ use std::{collections::HashMap, io::Cursor};
 
 use fastobo::{
     ast::{
-        EntityFrame, Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope, TermClause,
-        TypedefClause, Xref,
+        EntityFrame, Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope,
+        TermClause, TypedefClause, Xref,
     },
     error::{CardinalityError, Error, SyntaxError},
     parser::{Parser, SequentialParser},
@@ -96,8 +96,17 @@ impl Names {
 
 /// What an IRI cannot hold, percent-encoded.
 fn encoded(part: &str) -> String {
-    const KEPT: &percent_encoding::AsciiSet =
-        &percent_encoding::CONTROLS.add(b' ').add(b'<').add(b'>').add(b'"').add(b'{').add(b'}').add(b'|').add(b'\\').add(b'^').add(b'`');
+    const KEPT: &percent_encoding::AsciiSet = &percent_encoding::CONTROLS
+        .add(b' ')
+        .add(b'<')
+        .add(b'>')
+        .add(b'"')
+        .add(b'{')
+        .add(b'}')
+        .add(b'|')
+        .add(b'\\')
+        .add(b'^')
+        .add(b'`');
     percent_encoding::utf8_percent_encode(part, KEPT).to_string()
 }
 
@@ -135,8 +144,11 @@ impl Reader<'_> {
         match frame {
             EntityFrame::Term(frame) => {
                 let iri = self.named(frame.id().as_inner().as_id(), OWL_CLASS)?;
-                let genus: Vec<&Line<TermClause>> =
-                    frame.clauses().iter().filter(|line| matches!(line.as_inner(), TermClause::IntersectionOf(..))).collect();
+                let genus: Vec<&Line<TermClause>> = frame
+                    .clauses()
+                    .iter()
+                    .filter(|line| matches!(line.as_inner(), TermClause::IntersectionOf(..)))
+                    .collect();
                 self.genus(&iri, &genus)?;
                 frame.clauses().iter().try_for_each(|line| self.term(&iri, line.as_inner()))
             }

@@ -68,7 +68,11 @@ fn statement(quad: Quad) -> Statement {
 fn refusal(syntax: &RdfSyntaxError, text: &str, in_xml: impl FnOnce() -> Option<usize>) -> ReadError {
     let message = syntax.to_string();
     let remote = message.contains("LoadDocumentCallback");
-    let what = if remote { "names a remote @context, which is never fetched; put it into the file".to_owned() } else { message };
+    let what = if remote {
+        "names a remote @context, which is never fetched; put it into the file".to_owned()
+    } else {
+        message
+    };
     if let Some(range) = syntax.location() {
         return ReadError::at(what, range.start.line + 1, range.start.column + 1);
     }

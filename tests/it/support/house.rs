@@ -67,6 +67,7 @@ impl House {
             browse: store.clone(),
             index,
             embedders,
+            ontology: store.clone(),
             tokens: store.clone(),
             clock: Arc::new(SystemClock),
             drain,
@@ -95,7 +96,9 @@ impl House {
             Backlog::open(self.journal.clone(), graph.clone(), settings).await.expect("a journal that is read");
         let backlog = Arc::new(backlog);
         let parts = Parts { graph: graph.clone(), backlog: Some(backlog.clone()), ..self.parts.clone() };
-        let service = Arc::new(Service::new(parts, self.config.read.clone(), self.config.write.clone()));
+        let (read, write, ontology) =
+            (self.config.read.clone(), self.config.write.clone(), self.config.ontology.clone());
+        let service = Arc::new(Service::new(parts, read, write, ontology));
         Tenant { service, graph, backlog }
     }
 
