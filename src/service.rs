@@ -127,7 +127,7 @@ impl Service {
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
         let store = parts.ontology.clone();
         let lexicons = Arc::new(Lexicons::new(store.clone(), ontology.clone()));
-        let (rules, turn) = (Rules(ontology.rules.clone()), Arc::default());
+        let (rules, turn) = (Rules(ontology.rules.clone()), Arc::<tokio::sync::Mutex<()>>::default());
         Self {
             uses,
             ontology: OntologyContext {

@@ -104,14 +104,14 @@ impl Model {
         self.subjects.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    fn nodes<'a>(&'a self, subject: &str, predicate: &'a str) -> impl Iterator<Item = &'a str> {
+    fn nodes<'a>(&'a self, subject: &str, predicate: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.said(subject).iter().filter_map(move |(said, object)| match object {
             Object::Node(node) if **said == *predicate => Some(node.as_str()),
             _ => None,
         })
     }
 
-    fn texts<'a>(&'a self, subject: &str, predicate: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    fn texts<'a>(&'a self, subject: &str, predicate: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         self.said(subject).iter().filter_map(move |(said, object)| match object {
             Object::Text { text, language } if **said == *predicate => Some((text.as_str(), language.as_str())),
             _ => None,

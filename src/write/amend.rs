@@ -18,8 +18,7 @@ use crate::{
     },
     error::{Error, ErrorCode},
     input,
-    ontology::link_ops,
-    text,
+    ontology, text,
 };
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
@@ -100,7 +99,7 @@ pub(super) fn put_again(
         Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
     ];
     ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &named.mentions, at));
-    ops.extend(link_ops(new.id, &new.scope, &named.links, at));
+    ops.extend(ontology::link_ops(new.id, &new.scope, &named.links, at));
     ops.extend(decide::mention_ops(&named.by, at));
     ops
 }

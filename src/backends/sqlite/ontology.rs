@@ -144,7 +144,7 @@ impl OntologyStore for SqliteStore {
         let (label, iri) = owned(after);
         self.read("ontology_children", move |connection| match parent {
             Some(parent) => entries(connection, CHILDREN, params![parent, label, iri, limited(limit)]),
-            None => entries(connection, ROOTS, params![(), label, iri, limited(limit)]),
+            None => entries(connection, ROOTS, params![None::<String>, label, iri, limited(limit)]),
         })
         .await
     }

@@ -117,10 +117,8 @@ impl<'a> Structure<'a> {
                 self.object(object, depth + 1, &mut member);
                 members.push(member);
             }
-            match self.model.nodes(&cell, RDF_REST).next() {
-                Some(rest) => cell = rest.to_owned(),
-                None => break,
-            }
+            let Some(rest) = self.model.nodes(&cell, RDF_REST).next().map(str::to_owned) else { break };
+            cell = rest;
         }
         members
     }

@@ -6,7 +6,7 @@ use std::{collections::HashMap, io::Cursor};
 
 use fastobo::{
     ast::{
-        EntityFrame, Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope,
+        Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope,
         TermClause, TypedefClause, Xref,
     },
     error::{CardinalityError, Error, SyntaxError},
@@ -38,12 +38,13 @@ pub(super) fn read(bytes: &[u8], take: Take<'_>) -> Result<(), ReadError> {
                 header.cardinality_check().map_err(|error| misplaced(&error, &lines, 0))?;
                 reader.header(header.as_ref())?;
             }
-            Ok(Frame::Entity(entity)) => {
+            Ok(entity) => {
                 let start = starts.next().unwrap_or(0);
                 let checked = match &entity {
-                    EntityFrame::Term(frame) => frame.cardinality_check(),
-                    EntityFrame::Typedef(frame) => frame.cardinality_check(),
-                    EntityFrame::Instance(frame) => frame.cardinality_check(),
+                    Frame::Term(frame) => frame.cardinality_check(),
+                    Frame::Typedef(frame) => frame.cardinality_check(),
+                    Frame::Instance(frame) => frame.cardinality_check(),
+                    Frame::Header(frame) => frame.cardinality_check(),
                 };
                 checked.map_err(|error| misplaced(&error, &lines, start))?;
                 reader.entity(&entity)?;
@@ -140,9 +141,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn entity(&mut self, frame: &EntityFrame) -> Result<(), ReadError> {
+    fn entity(&mut self, frame: &Frame) -> Result<(), ReadError> {
         match frame {
-            EntityFrame::Term(frame) => {
+            Frame::Header(_) => Ok(()),
+            Frame::Term(frame) => {
                 let iri = self.named(frame.id().as_inner().as_id(), OWL_CLASS)?;
                 let genus: Vec<&Line<TermClause>> = frame
                     .clauses()
@@ -152,14 +154,14 @@ impl Reader<'_> {
                 self.genus(&iri, &genus)?;
                 frame.clauses().iter().try_for_each(|line| self.term(&iri, line.as_inner()))
             }
-            EntityFrame::Typedef(frame) => {
+            Frame::Typedef(frame) => {
                 let tag = |line: &Line<TypedefClause>| matches!(line.as_inner(), TypedefClause::IsMetadataTag(true));
                 let metadata = frame.clauses().iter().any(tag);
                 let kind = if metadata { OWL_ANNOTATION_PROPERTY } else { OWL_OBJECT_PROPERTY };
                 let iri = self.named(frame.id().as_inner().as_id(), kind)?;
                 frame.clauses().iter().try_for_each(|line| self.typedef(&iri, line.as_inner()))
             }
-            EntityFrame::Instance(frame) => {
+            Frame::Instance(frame) => {
                 let iri = self.named(frame.id().as_inner().as_id(), OWL_INDIVIDUAL)?;
                 frame.clauses().iter().try_for_each(|line| self.instance(&iri, line.as_inner()))
             }
