@@ -824,7 +824,7 @@ fn normal(value: &Value) -> Value {
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
+    words.fold(first, |name, word| format!("{name}{}{}", word[..1].to_uppercase(), &word[1..]))
 }
 
 fn snake(name: &str) -> String {

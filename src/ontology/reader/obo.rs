@@ -6,8 +6,8 @@ use std::{collections::HashMap, io::Cursor};
 
 use fastobo::{
     ast::{
-        Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope,
-        TermClause, TypedefClause, Xref,
+        Frame, HeaderClause, Ident, InstanceClause, Line, PropertyValue, Synonym, SynonymScope, TermClause,
+        TypedefClause, Xref,
     },
     error::{CardinalityError, Error, SyntaxError},
     parser::{Parser, SequentialParser},
@@ -36,6 +36,7 @@ pub(super) fn read(bytes: &[u8], take: Take<'_>) -> Result<(), ReadError> {
             Err(error) => return Err(refusal(error)),
             Ok(Frame::Header(header)) => {
                 header.cardinality_check().map_err(|error| misplaced(&error, &lines, 0))?;
+                whole_axioms(header.as_ref(), &lines)?;
                 reader.header(header.as_ref())?;
             }
             Ok(entity) => {
@@ -72,6 +73,30 @@ fn misplaced(error: &CardinalityError, lines: &[&str], start: usize) -> ReadErro
     let frame = frame.take_while(|(at, line)| *at == start || !line.trim_start().starts_with('['));
     let line = frame.filter(|(_, line)| line.trim_start().starts_with(&tag)).map(|(at, _)| at).last().unwrap_or(start);
     ReadError::at(error.to_string(), line as u64 + 1, 1)
+}
+
+/// Axioms in functional syntax are not read, but they must be whole.
+fn whole_axioms(clauses: &[HeaderClause], lines: &[&str]) -> Result<(), ReadError> {
+    for clause in clauses {
+        let HeaderClause::OwlAxioms(axioms) = clause else { continue };
+        let (mut open, mut quoted) = (0_i64, false);
+        for c in axioms.as_str().chars() {
+            match c {
+                '"' => quoted = !quoted,
+                '(' if !quoted => open += 1,
+                ')' if !quoted => open -= 1,
+                _ => {}
+            }
+            if open < 0 {
+                break;
+            }
+        }
+        if open != 0 {
+            let line = lines.iter().position(|line| line.trim_start().starts_with("owl-axioms:")).unwrap_or(0);
+            return Err(ReadError::at("owl-axioms has brackets that do not match", line as u64 + 1, 1));
+        }
+    }
+    Ok(())
 }
 
 /// How short ids become IRIs.
