@@ -150,6 +150,9 @@ pub async fn import(ctx: &OntologyContext, caller: &Caller, request: ImportReque
     let vocabulary = vocabulary.or_else(|| read.name.clone()).unwrap_or_else(|| stem(&name).to_owned());
     let stored = ctx.store.hashes(&vocabulary).await?;
     let Read { terms, counts, skipped, warnings, .. } = read;
+    if counts.statements == 0 {
+        return Err(Error { place: Some((1, 1)), ..Error::bad_input("file", "says nothing (line 1, column 1)") });
+    }
     let plan = tokio::task::spawn_blocking(move || Plan::of(terms, stored)).await.map_err(|_| broken())?;
     let count = |kinds: &[TermKind]| counted(kinds.iter().filter_map(|kind| counts.kinds.get(kind)).sum());
     let related = |relation| counted(counts.relations.get(&relation).copied().unwrap_or(0));

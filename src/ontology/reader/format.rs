@@ -39,9 +39,6 @@ impl Format {
         }
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]);
         let start = head.trim_start();
-        if start.is_empty() {
-            return Err(ReadError::at("is empty", 1, 1));
-        }
         let place = head.len() - start.len();
         let refuse = |what: String| Err(ReadError::at_offset(what, head.as_bytes(), place));
         if start.starts_with("<?xml") || start.starts_with("<!--") || start.starts_with("<!DOCTYPE") || is_tag(start) {
@@ -170,7 +167,7 @@ mod tests {
             ("a.owl", "Prefix(:=<http://e/>)\nOntology(<http://e>)", Err("functional")),
             ("a.owl", "Prefix: : <http://e/>\nOntology: <http://e>", Err("Manchester")),
             ("a.ttl", "PK\u{3}\u{4}", Err("compressed")),
-            ("a.ttl", " \n", Err("empty")),
+            ("a.nq", " \n", Ok(Format::NQuads)),
             ("a.docx", "x", Err("extension")),
         ] {
             match (Format::of(name, text.as_bytes()), expected) {

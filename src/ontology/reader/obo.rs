@@ -37,17 +37,15 @@ pub(super) fn read(bytes: &[u8], take: Take<'_>) -> Result<(), ReadError> {
             Ok(Frame::Header(header)) => {
                 header.cardinality_check().map_err(|error| misplaced(&error, &lines, 0))?;
                 whole_axioms(header.as_ref(), &lines)?;
+                one_space_each(header.as_ref(), &lines)?;
                 reader.header(header.as_ref())?;
             }
             Ok(entity) => {
                 let start = starts.next().unwrap_or(0);
-                let checked = match &entity {
-                    Frame::Term(frame) => frame.cardinality_check(),
-                    Frame::Typedef(frame) => frame.cardinality_check(),
-                    Frame::Instance(frame) => frame.cardinality_check(),
-                    Frame::Header(frame) => frame.cardinality_check(),
-                };
-                checked.map_err(|error| misplaced(&error, &lines, start))?;
+                // Relations of real files do have two names; terms may not.
+                if let Frame::Term(frame) = &entity {
+                    frame.cardinality_check().map_err(|error| misplaced(&error, &lines, start))?;
+                }
                 reader.entity(&entity)?;
             }
         }
@@ -95,6 +93,24 @@ fn whole_axioms(clauses: &[HeaderClause], lines: &[&str]) -> Result<(), ReadErro
             let line = lines.iter().position(|line| line.trim_start().starts_with("owl-axioms:")).unwrap_or(0);
             return Err(ReadError::at("owl-axioms has brackets that do not match", line as u64 + 1, 1));
         }
+    }
+    Ok(())
+}
+
+/// A prefix stands for one place, and a place has one prefix.
+fn one_space_each(clauses: &[HeaderClause], lines: &[&str]) -> Result<(), ReadError> {
+    let mut spaces: Vec<(&str, &str)> = Vec::new();
+    for clause in clauses {
+        let HeaderClause::Idspace(prefix, url, _) = clause else { continue };
+        let space = (prefix.as_str(), url.as_str());
+        let clash = spaces.iter().any(|known| *known != space && (known.0 == space.0 || known.1 == space.1));
+        if clash {
+            let says = |line: &&str| line.trim_start().starts_with("idspace:") && line.contains(space.1);
+            let line = lines.iter().position(says).unwrap_or(0);
+            let what = format!("idspace {} is in conflict with another", space.0);
+            return Err(ReadError::at(what, line as u64 + 1, 1));
+        }
+        spaces.push(space);
     }
     Ok(())
 }

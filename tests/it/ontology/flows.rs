@@ -154,6 +154,7 @@ async fn refusals_name_the_field_the_line_and_the_right() {
             "never fetched",
         ),
         ("a.obo", "format-version: 1.2\n\n[Term]\nid: A:1\nname: a\nname: b\n", Some(6), "name"),
+        ("a.ttl", " ", Some(1), "says nothing"),
         ("a.owl", "Ontology: <http://e>\nClass: <http://e/a>", Some(1), "ROBOT"),
     ] {
         let refused = app.service.import_ontology(&curator(), file(name, content)).await.expect_err(name);
