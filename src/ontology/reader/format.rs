@@ -49,7 +49,9 @@ impl Format {
                 "ontology" => refuse(format!("is OWL/XML; {CONVERT}")),
                 "rdf" => Ok(Self::RdfXml),
                 // A single node may stand without its `rdf:RDF`.
-                _ if start.contains("http://www.w3.org/1999/02/22-rdf-syntax-ns#") => Ok(Self::RdfXml),
+                _ if start.contains("http://www.w3.org/1999/02/22-rdf-syntax-ns#") || name.ends_with(".rdf") => {
+                    Ok(Self::RdfXml)
+                }
                 _ => refuse(format!("is XML with the root {root:?}, not RDF/XML")),
             };
         }

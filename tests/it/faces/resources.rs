@@ -40,7 +40,7 @@ async fn a_memory_its_history_and_its_session_have_addresses() {
         .inspect(|template| assert!(template["description"].is_string() && template["title"].is_string()))
         .filter_map(|template| template["uriTemplate"].as_str())
         .collect();
-    assert_eq!(templates, ["memory://{id}", "memory://{id}/trace", "session://{id}/brief"]);
+    assert_eq!(templates, ["memory://{id}", "memory://{id}/trace", "concept://{id}", "session://{id}/brief"]);
 
     let memory = read(&ann, &format!("memory://{first}")).await;
     assert_eq!(memory, ann.ok("memory_get", json!({"ids": [first]})).await["memories"][0]);
