@@ -222,13 +222,21 @@ impl Lexicons {
 
     /// The names in force, as far as a look every two seconds says. A store that is away leaves the last ones.
     pub async fn current(&self) -> Arc<Vocabulary> {
-        let due = self.lock().1.is_none_or(|asked| asked.elapsed() > ASKED_EVERY);
-        // Who comes while they are compiled goes on with the last ones.
-        if due && let Ok(turn) = self.refreshing.try_lock() {
-            self.lock().1 = Some(Instant::now());
+        let (first, due) = {
+            let asked = self.lock().1;
+            (asked.is_none(), asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY))
+        };
+        // The first ones are waited for; who comes while newer ones are compiled goes on with the last.
+        let turn = match due {
+            true if first => Some(self.refreshing.lock().await),
+            true => self.refreshing.try_lock().ok(),
+            false => None,
+        };
+        if let Some(turn) = turn {
             if let Err(error) = self.compile(&turn).await {
                 tracing::warn!(%error, "the names of the ontology in force could not be read");
             }
+            self.lock().1 = Some(Instant::now());
         }
         self.loaded()
     }

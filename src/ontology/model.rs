@@ -188,9 +188,7 @@ impl Model {
             .keys()
             .filter(|subject| !kinds.contains_key(subject.as_str()) && !subject.starts_with("_:"))
             .filter(|subject| !self.nodes(subject, RDF_TYPE).any(|it| structure.contains(&it)))
-            .map(|subject| {
-                (subject.clone(), "is no class, concept, property or instance of a class of the file".into())
-            })
+            .map(|subject| (subject.clone(), "has no type that is known here, or no name".into()))
             .collect();
         skipped.sort_unstable();
         skipped
@@ -223,10 +221,11 @@ fn kind(said: &Said) -> Option<TermKind> {
     if is(OWL_ONTOLOGY) || is(RDFS_DATATYPE) {
         return None;
     }
-    if says(&[RDFS_SUB_CLASS]) {
+    // Of a foreign term a file often says no more than where it belongs; one that has no name is none of its own.
+    if says(&[RDFS_SUB_CLASS]) && has_label(said) {
         return Some(TermKind::Class);
     }
-    if says(&[RDFS_SUB_PROPERTY, RDFS_DOMAIN, RDFS_RANGE]) {
+    if says(&[RDFS_SUB_PROPERTY, RDFS_DOMAIN, RDFS_RANGE]) && has_label(said) {
         return Some(TermKind::Property);
     }
     says(&[SKOS_PREF, SKOS_BROADER, SKOS_IN_SCHEME, SKOS_TOP_OF, XL_PREF]).then_some(TermKind::Concept)
