@@ -46,7 +46,12 @@ impl OntologyStore for NoOntologies {
     async fn terms(&self, _: &[String]) -> Result<Vec<StoredTerm>, PortError> {
         Ok(Vec::new())
     }
-    async fn page(&self, _: Option<&str>, _: Option<(&str, &str)>, _: usize) -> Result<Vec<StoredTerm>, PortError> {
+    async fn list_terms(
+        &self,
+        _: Option<&str>,
+        _: Option<(&str, &str)>,
+        _: usize,
+    ) -> Result<Vec<StoredTerm>, PortError> {
         Ok(Vec::new())
     }
     async fn children(&self, _: Option<&str>, _: Option<(&str, &str)>, _: usize) -> Result<Vec<TermEntry>, PortError> {

@@ -50,7 +50,7 @@ pub async fn export(
     let mut last: Option<(String, String)> = None;
     loop {
         let after = last.as_ref().map(|(vocabulary, iri)| (vocabulary.as_str(), iri.as_str()));
-        let page = ctx.store.page(vocabulary, after, PAGE).await?;
+        let page = ctx.store.list_terms(vocabulary, after, PAGE).await?;
         last = page.last().map(|stored| (stored.vocabulary.clone(), stored.term.iri.clone()));
         for StoredTerm { term, .. } in &page {
             for triple in triples(term) {

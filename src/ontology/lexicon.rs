@@ -257,7 +257,7 @@ impl Lexicons {
         let (mut terms, mut last): (Vec<StoredTerm>, Option<(String, String)>) = (Vec::new(), None);
         loop {
             let after = last.as_ref().map(|(vocabulary, iri)| (vocabulary.as_str(), iri.as_str()));
-            let page = self.store.page(None, after, PAGE).await?;
+            let page = self.store.list_terms(None, after, PAGE).await?;
             last = page.last().map(|stored| (stored.vocabulary.clone(), stored.term.iri.clone()));
             let whole = page.len() < PAGE;
             terms.extend(page);

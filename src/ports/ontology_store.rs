@@ -89,7 +89,7 @@ pub trait OntologyStore: Send + Sync {
     /// Those of `iris` that are terms, in the order asked; one per vocabulary that describes it.
     async fn terms(&self, iris: &[String]) -> Result<Vec<StoredTerm>, PortError>;
     /// Terms by vocabulary and IRI, of one vocabulary or of all.
-    async fn page(
+    async fn list_terms(
         &self,
         vocabulary: Option<&str>,
         after: Option<(&str, &str)>,

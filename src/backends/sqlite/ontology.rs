@@ -113,7 +113,7 @@ impl OntologyStore for SqliteStore {
         .await
     }
 
-    async fn page(
+    async fn list_terms(
         &self,
         vocabulary: Option<&str>,
         after: Option<(&str, &str)>,
@@ -121,7 +121,7 @@ impl OntologyStore for SqliteStore {
     ) -> Result<Vec<StoredTerm>, PortError> {
         let vocabulary = vocabulary.map(str::to_owned);
         let (of, iri) = owned(after);
-        self.read("ontology_page", move |connection| {
+        self.read("ontology_list_terms", move |connection| {
             connection
                 .prepare_cached(
                     "SELECT vocabulary, body FROM ontology_term

@@ -140,11 +140,11 @@ pub async fn switch_replaces_what_changed_and_takes_the_removed_away<S: Ontology
     let second = switch(store, "v", &[term("b", "Beth", &[])], &["c"]).await;
     assert_eq!((second.number, store.current().await.unwrap()), (2, 2));
     assert_ne!(first.graph_hash, second.graph_hash);
-    let page = store.page(None, None, 10).await.unwrap();
+    let page = store.list_terms(None, None, 10).await.unwrap();
     let labels: Vec<&str> = page.iter().map(|stored| stored.term.label.as_str()).collect();
     assert_eq!(labels, ["Alpha", "Beth"]);
     assert_eq!(store.vocabularies().await.unwrap(), [("v".to_owned(), 2)]);
-    let rest = store.page(Some("v"), Some(("v", &iri("a"))), 10).await.unwrap();
+    let rest = store.list_terms(Some("v"), Some(("v", &iri("a"))), 10).await.unwrap();
     assert_eq!(rest.len(), 1);
 }
 
@@ -206,7 +206,7 @@ pub async fn links_go_when_the_names_of_their_concept_change<S: OntologyStore + 
 pub async fn roll_back_makes_an_earlier_version_again<S: OntologyStore + GraphStore>(store: &S) {
     let first =
         switch(store, "v", &[term("a", "Alpha", &[]), term("b", "Beta", &[(Relation::Broader, "a")])], &[]).await;
-    let before = store.page(None, None, 10).await.unwrap();
+    let before = store.list_terms(None, None, 10).await.unwrap();
     switch(store, "v", &[term("b", "Beth", &[]), term("c", "Gamma", &[])], &["a"]).await;
     switch(store, "other", &[term("d", "Delta", &[])], &[]).await;
     let asked = OntologyVersion { actor: "ann".to_owned(), at: at(9), ..OntologyVersion::default() };
@@ -214,7 +214,7 @@ pub async fn roll_back_makes_an_earlier_version_again<S: OntologyStore + GraphSt
     let made = store.roll_back(1, &asked).await.unwrap().unwrap();
     assert_eq!((made.number, &made.graph_hash, &made.actor), (4, &first.graph_hash, &asked.actor));
     assert_eq!((made.new, made.changed, made.removed), (1, 1, 2));
-    assert_eq!(store.page(None, None, 10).await.unwrap(), before);
+    assert_eq!(store.list_terms(None, None, 10).await.unwrap(), before);
     assert_eq!(edges(store, "b").await.len(), 1);
     // A rollback is a version like any other.
     let third = store.roll_back(3, &asked).await.unwrap().unwrap();
