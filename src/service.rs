@@ -678,7 +678,8 @@ fn span(use_case: &str) -> tracing::Span {
         "store" "update" "forget" "link" "feedback" "observe" "import" "recall" "associate" "get" "list"
         "list_total" "find" "group" "members" "events" "concepts" "concept" "concept_members" "edges" "audit"
         "changes" "list_tokens" "create_token" "revoke_token" "summarize" "explain" "trace" "brief" "status"
-        "doctor" "reindex"
+        "doctor" "reindex" "import_ontology" "rollback_ontology" "ontology_versions" "show_concept" "concept_tree"
+        "export_ontology" "link_concepts"
     )
 }
 

@@ -7,6 +7,7 @@ use recollect::{
 use serde_json::Value;
 
 use super::{data, parsed};
+use crate::support::process::Home;
 
 fn read(name: &str) -> Read {
     let bytes = std::fs::read(data(name)).expect("a file of the tests");
@@ -145,4 +146,99 @@ fn tables_are_read_by_their_mapping_and_refused_by_line() {
         assert!(refused.what.contains(part), "{refused:?}");
         assert_eq!(refused.place.expect("a place").line, line, "{refused:?}");
     }
+}
+
+/// A file of the repository.
+fn shipped(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ontology").join(name);
+    std::fs::read(path).expect("a file that is shipped")
+}
+
+#[test]
+fn the_core_vocabulary_is_whole_and_says_everything_in_two_languages() {
+    let core = parsed("core.ttl", &shipped("core.ttl")).expect("read");
+    assert_eq!((core.skipped, core.warnings), (Vec::new(), Vec::new()));
+    assert!(core.terms.len() > 40, "{} terms", core.terms.len());
+    for term in &core.terms {
+        for language in ["en", "zh"] {
+            let preferred =
+                |label: &&recollect::domain::Label| label.role == LabelRole::Preferred && label.language == language;
+            assert_eq!(term.labels.iter().filter(preferred).count(), 1, "{} in {language}", term.iri);
+        }
+        let placed = term.linked(Relation::Broader).chain(term.linked(Relation::TopOf)).count();
+        assert!(placed > 0 || term.kind == TermKind::Scheme, "{} stands nowhere", term.iri);
+    }
+    // Kinds and types of memories are there by the names that the interfaces have.
+    let notations: Vec<&str> = core
+        .terms
+        .iter()
+        .flat_map(|term| &term.notes)
+        .filter(|note| note.property.ends_with("notation"))
+        .map(|note| note.value.as_str())
+        .collect();
+    for name in recollect::domain::Kind::NAMES {
+        assert!(notations.contains(name), "{name}");
+    }
+}
+
+/// Runs an import script of the repository on the data of a home.
+fn script(home: &Home, name: &str, files: &[&std::path::Path]) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ontology/import").join(name);
+    let mut run = std::process::Command::new(path);
+    run.env("RECOLLECT", env!("CARGO_BIN_EXE_recollect")).args(files);
+    run.arg("--config").arg(home.path().join("config.toml")).arg("--data").arg(home.data());
+    let output = run.output().expect("the script runs");
+    assert!(output.status.success(), "{name}: {output:?}");
+}
+
+#[test]
+fn the_scripts_import_files_of_their_formats() {
+    let home = Home::new();
+    for (name, file, vocabulary) in
+        [("skos", "yso-archaeology.ttl", "physh"), ("obo", "go-nucleus.obo", "uo"), ("owl", "prov-o.ttl", "schema.org")]
+    {
+        script(&home, name, &[&data(file)]);
+        let versions = home.json(&["ontology", "versions"]);
+        assert_eq!(versions["versions"][0]["vocabulary"], vocabulary, "{versions}");
+    }
+}
+
+#[test]
+fn the_table_that_is_shipped_is_read_by_its_mapping_and_its_script() {
+    let home = Home::new();
+    script(&home, "table", &[]);
+    let shown = home.json(&["ontology", "show", "https://example.org/products/pay-hook"]);
+    assert_eq!(shown["label"], "payment webhook");
+    assert_eq!(shown["relations"][0]["iri"], "https://example.org/products/pay");
+    assert!(
+        shown["labels"]
+            .as_array()
+            .expect("labels")
+            .iter()
+            .any(|label| label["text"] == "支付回调" && label["language"] == "zh")
+    );
+    let by_name = home.json(&["ontology", "show", "checkout"]);
+    assert_eq!(by_name["iri"], "https://example.org/products/pay");
+    let old = home.json(&["ontology", "show", "https://example.org/products/pay-old"]);
+    assert_eq!(old["deprecated"], true);
+}
+
+#[test]
+fn the_command_line_says_where_a_file_is_wrong() {
+    let home = Home::new();
+    let file = home.path().join("wrong.ttl");
+    std::fs::write(&file, "@prefix : <http://e/> .\n:a :b :c ;; .\n:d \"e\" .\n").expect("written");
+    let run = home.run(&["ontology", "import", file.to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    let told: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    assert_eq!((&told["error"]["code"], &told["error"]["line"]), (&"BAD_USER_INPUT".into(), &3.into()), "{told}");
+    assert!(told["error"]["column"].is_number() && told["error"]["message"].is_string(), "{told}");
+    let fine = home.path().join("fine.ttl");
+    std::fs::write(&fine, "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . <http://e/a> a skos:Concept ; skos:prefLabel \"a\" . <http://e/x> skos:note \"y\" .").expect("written");
+    let told = home.json(&["ontology", "import", fine.to_str().expect("UTF-8")]);
+    for field in ["version", "new", "changed", "removed", "unchanged"] {
+        assert!(told[field].is_number(), "{field}: {told}");
+    }
+    assert_eq!(told["skipped"][0]["where"], "http://e/x");
+    assert!(told["skipped"][0]["why"].is_string() && told["warnings"].is_array(), "{told}");
 }
