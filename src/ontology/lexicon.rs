@@ -20,6 +20,8 @@ const ASKED_EVERY: Duration = Duration::from_secs(2);
 /// How far below a concept its narrower ones are taken for what it names, and how many at most.
 const DEPTH: usize = 3;
 const NARROWER: usize = 64;
+/// Concepts of a query that count: a pasted text names hundreds.
+const NAMED: usize = 32;
 
 /// A memory's link to a concept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,12 +102,12 @@ impl Vocabulary {
         links
     }
 
-    /// The concepts that a query names, with those below them.
+    /// The first concepts that a query names, with those below them.
     pub fn named(&self, query: &str) -> Vec<NamedConcept> {
         let mut named: Vec<NamedConcept> = Vec::new();
         let mut seen = HashSet::new();
         for (owner, weight) in self.lexicon.find(query).into_iter().flat_map(|found| found.senses) {
-            if seen.insert(owner) {
+            if seen.len() < NAMED && seen.insert(owner) {
                 let Entry { iri, label, .. } = &self.entries[owner as usize];
                 let narrower = self.below(owner);
                 named.push(NamedConcept { iri: iri.clone(), label: label.clone(), weight, narrower });

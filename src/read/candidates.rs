@@ -17,6 +17,8 @@ use crate::{
 
 /// Words of the longest subject that is looked up in a query.
 const LABEL_WORDS: usize = 7;
+/// Concepts of ontologies whose memories a query brings in at most.
+const EXPANDED: usize = 64;
 /// Memories about one subject that a query brings in at most.
 const MEMBERS: usize = 64;
 /// Parts of the service, as `/readyz` names them.
@@ -217,15 +219,20 @@ async fn expanded(
         return Ok(Vec::new());
     }
     let keys: Vec<ConceptKey> = weights.keys().cloned().collect();
-    // Only those that a visible memory names cost a read of their own.
+    // Only those that a visible memory names cost a read of their own, and the most telling of them.
     let used = ctx.graph.concepts(&keys, filter.as_of.known, visibility).await?;
-    let members = futures::future::try_join_all(used.into_iter().map(async |used| {
-        let key = &used.concept.key;
+    let mut used: Vec<(f32, ConceptKey)> = used
+        .into_iter()
+        .map(|used| (weights[&used.concept.key] * rarity(used.uses, total), used.concept.key))
+        .collect();
+    used.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    used.truncate(EXPANDED);
+    let members = futures::future::try_join_all(used.iter().map(async |(rarity, key)| {
         let members = ctx.graph.memories_of_concept(key, MEMBERS, filter.as_of.known, visibility).await?;
         let ids: Vec<MemoryId> = members.into_iter().map(|(id, _)| id).collect();
         let memories = ctx.graph.memories(&ids, filter.as_of, visibility).await?;
         let memories = memories.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect();
-        Ok::<_, PortError>(Named { rarity: weights[key] * rarity(used.uses, total), memories })
+        Ok::<_, PortError>(Named { rarity: *rarity, memories })
     }));
     members.await
 }

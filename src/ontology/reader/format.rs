@@ -72,11 +72,15 @@ impl Format {
             "trig" => Self::TriG,
             "ttl" => Self::Turtle,
             "json" | "jsonld" => Self::JsonLd,
-            "rdf" | "xml" | "owl" | "" | "txt" | "skos" | "n3" => match () {
-                () if start.starts_with(['{', '[']) && start.contains('"') => Self::JsonLd,
-                () if code.starts_with("format-version:") || start.contains("\n[Term]") => Self::Obo,
-                () => Self::Turtle,
-            },
+            "rdf" | "xml" | "owl" | "" | "txt" | "skos" | "n3" => {
+                if start.starts_with(['{', '[']) && start.contains('"') {
+                    Self::JsonLd
+                } else if code.starts_with("format-version:") || start.contains("\n[Term]") {
+                    Self::Obo
+                } else {
+                    Self::Turtle
+                }
+            }
             _ => {
                 let known = "ttl, nt, nq, trig, rdf, owl, xml, jsonld, json, obo, csv, tsv";
                 return Err(ReadError::new(format!("has the extension {extension:?}, known are {known}")));

@@ -174,11 +174,11 @@ fn columns(
                 return Err(ReadError::new(what));
             }
         };
-        let language = label.language.to_ascii_lowercase();
+        let language = language(&label.language)?;
         columns.extend(place(&label.column)?.map(|place| Column { place, property, language, is_link: false }));
     }
     for text in &mapping.definitions {
-        let language = text.language.to_ascii_lowercase();
+        let language = language(&text.language)?;
         let column = place(&text.column)?;
         columns.extend(column.map(|place| Column { place, property: SKOS_DEFINITION, language, is_link: false }));
     }
@@ -195,6 +195,13 @@ fn columns(
         }
     }
     Ok(columns)
+}
+
+/// A tag in lower case; none is fine.
+fn language(tag: &str) -> Result<String, ReadError> {
+    let known = tag.is_empty() || oxrdf::Literal::new_language_tagged_literal("", tag).is_ok();
+    let wrong = || ReadError::new(format!("the mapping is wrong: language {tag:?} is no BCP 47 tag"));
+    known.then(|| tag.to_ascii_lowercase()).ok_or_else(wrong)
 }
 
 /// The IRI of an id: itself, if it is one, or the mapping's base before it.
