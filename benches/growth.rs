@@ -177,12 +177,14 @@ async fn open(config: &Config, dir: &std::path::Path) -> anyhow::Result<Opened> 
         reviews: graph.reviews,
         index,
         embedders,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         clock: Arc::new(SystemClock),
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
+    let Config { read, write, review, ontology, .. } = config.clone();
+    let service = Service::new(parts, read, write, review, ontology);
     Ok(Opened { service, graph: graph.store, drain: draining, stop })
 }
 

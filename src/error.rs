@@ -92,6 +92,8 @@ pub struct Error {
     pub field: Option<String>,
     /// A lowercase fragment for the reader, safe to show.
     pub message: String,
+    /// Line and column of a file that was given, from 1, where it is about those.
+    pub place: Option<(u64, u64)>,
     /// What to do, where there is something to do.
     pub advice: Option<Cow<'static, str>>,
     /// For the log only.
@@ -102,7 +104,7 @@ pub struct Error {
 impl Error {
     /// An error without a field.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, field: None, message: message.into(), advice: None, source: None }
+        Self { code, field: None, message: message.into(), place: None, advice: None, source: None }
     }
 
     /// `BAD_USER_INPUT` for `field`; the message starts with the field's name.

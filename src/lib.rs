@@ -15,6 +15,7 @@ pub mod input;
 pub mod jobs;
 pub mod mcp;
 pub mod models;
+pub mod ontology;
 pub mod ports;
 pub mod read;
 pub mod review;

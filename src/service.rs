@@ -22,9 +22,10 @@ use crate::{
     error::{Error, ErrorCode},
     input,
     jobs::{self, Backlog, DoctorReport, Drain, Replay, Revector, Uses},
+    ontology::{self, Lexicons, OntologyContext, OntologySettings, Rules},
     ports::{
-        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, PortError,
-        PortErrorKind, ReviewStore, StoreCounts, StoredToken, TokenStore, VectorIndex,
+        AuditRow, Browse, Clock, ConceptUse, Embedder, GraphStore, Group, GroupSummary, MemoryChange, OntologyStore,
+        PortError, PortErrorKind, ReviewStore, StoreCounts, StoredToken, TokenStore, VectorIndex,
     },
     read::{
         self, AssociateReply, AssociateRequest, BriefReply, BriefRequest, ExplainReply, ExplainRequest, GetReply,
@@ -63,6 +64,8 @@ pub struct Parts {
     pub embedders: Vec<Arc<dyn Embedder>>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
+    /// Terms of ontologies.
+    pub ontology: Arc<dyn OntologyStore>,
     /// Time and ids.
     pub clock: Arc<dyn Clock>,
     /// The one writer of the index.
@@ -77,6 +80,7 @@ pub struct Service {
     read: ReadContext,
     write: WriteContext,
     review: ReviewSettings,
+    ontology: OntologyContext,
     uses: Arc<Uses>,
     /// Questions that may be answered at the same time.
     turns: Semaphore,
@@ -131,22 +135,54 @@ pub struct Readiness {
 
 impl Service {
     /// A service on these ports.
-    pub fn new(parts: Parts, read: ReadSettings, write: WriteSettings, review: ReviewSettings) -> Self {
+    pub fn new(
+        parts: Parts,
+        read: ReadSettings,
+        write: WriteSettings,
+        review: ReviewSettings,
+        ontology: OntologySettings,
+    ) -> Self {
         let Parts { graph, browse, index, embedders, clock, drain, backlog, .. } = parts.clone();
         let vectors = Vectors { embedders: embedders.clone(), window: write.window, spent_micros: Arc::default() };
         let uses = Arc::new(Uses::new(graph.clone(), clock.clone()));
+        let store = parts.ontology.clone();
+        let lexicons = Arc::new(Lexicons::new(store.clone(), ontology.clone()));
+        let (rules, turn) = (Rules(ontology.rules.clone()), Arc::<tokio::sync::Mutex<()>>::default());
         Self {
             uses,
+            ontology: OntologyContext {
+                store: store.clone(),
+                graph: graph.clone(),
+                clock: clock.clone(),
+                lexicons: lexicons.clone(),
+                settings: ontology,
+                turn: turn.clone(),
+                importing: Arc::default(),
+                progress: watch::Sender::default(),
+            },
             turns: Semaphore::new(read.at_once),
             read: ReadContext {
                 graph: graph.clone(),
                 browse,
                 index: index.clone(),
                 embedders,
+                ontology: store.clone(),
+                lexicons: lexicons.clone(),
                 clock: clock.clone(),
                 settings: read,
             },
-            write: WriteContext { graph, index, drain, backlog, vectors, clock, settings: write, turn: Arc::default() },
+            write: WriteContext {
+                graph,
+                index,
+                drain,
+                backlog,
+                vectors,
+                lexicons,
+                rules,
+                clock,
+                settings: write,
+                turn,
+            },
             review,
             parts,
             changed: watch::Sender::new(()),
@@ -316,6 +352,66 @@ impl Service {
         page: &PageRequest,
     ) -> Result<Page<(MemoryRecord, EdgeKind)>, Error> {
         measured("concept_members", browse::concept_members(&self.read, caller, concept, page)).await
+    }
+
+    /// Imports an ontology, or says what that would do.
+    pub async fn import_ontology(
+        &self,
+        caller: &Caller,
+        request: ontology::ImportRequest,
+    ) -> Result<ontology::ImportReply, Error> {
+        self.changing("import_ontology", ontology::import(&self.ontology, caller, request)).await
+    }
+
+    /// Makes an earlier version of all ontologies the one in force again.
+    pub async fn rollback_ontology(&self, caller: &Caller, version: i64) -> Result<ontology::VersionRecord, Error> {
+        self.changing("rollback_ontology", ontology::rollback(&self.ontology, caller, version)).await
+    }
+
+    /// The versions of all ontologies below `before`, latest first.
+    pub async fn ontology_versions(
+        &self,
+        caller: &Caller,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<ontology::VersionRecord>, Error> {
+        measured("ontology_versions", ontology::versions(&self.ontology, caller, before, limit)).await
+    }
+
+    /// How far the import under way has come.
+    pub fn import_progress(&self) -> watch::Receiver<ontology::Progress> {
+        self.ontology.progress.subscribe()
+    }
+
+    /// A term of an ontology by its IRI, id or name.
+    pub async fn show_concept(&self, caller: &Caller, name: &str) -> Result<ontology::ConceptRecord, Error> {
+        measured("show_concept", ontology::show(&self.ontology, caller, name)).await
+    }
+
+    /// Concepts of ontologies: those right below one, those at the top, or those with a name; by name.
+    pub async fn concept_tree(
+        &self,
+        caller: &Caller,
+        below: Option<&str>,
+        search: Option<&str>,
+        page: &PageRequest,
+    ) -> Result<Page<ontology::ConceptSummary>, Error> {
+        measured("concept_tree", browse::concept_tree(&self.read, caller, below, search, page)).await
+    }
+
+    /// The terms in force of a vocabulary, or of all, as Turtle or N-Triples.
+    pub async fn export_ontology(
+        &self,
+        caller: &Caller,
+        vocabulary: Option<&str>,
+        format: &str,
+    ) -> Result<String, Error> {
+        measured("export_ontology", ontology::export(&self.ontology, caller, vocabulary, format)).await
+    }
+
+    /// Links memories to concepts where an import that was cut short has left that out; how many got a link.
+    pub async fn link_concepts(&self) -> Result<usize, Error> {
+        measured("link_concepts", ontology::link_behind(&self.ontology, |_, _| {})).await
     }
 
     /// The edges of each memory.
@@ -746,8 +842,7 @@ impl Service {
         telemetry::gauge_journal(waiting, dead);
         let counts = self.parts.graph.counts(&Visibility::system("gauges of the stores")).await?;
         telemetry::gauge_stores(counts.memories, counts.edges, counts.concepts, counts.outbox);
-        let queue =
-            review::stats_of(&self.review(), &Visibility::system("gauges of the review queue")).await?;
+        let queue = review::stats_of(&self.review(), &Visibility::system("gauges of the review queue")).await?;
         telemetry::gauge_reviews(&telemetry::Queue {
             depth: vec![
                 ("pending", queue.pending),
@@ -853,7 +948,8 @@ fn span(use_case: &str) -> tracing::Span {
         "store" "update" "forget" "link" "feedback" "observe" "import" "recall" "associate" "get" "list"
         "list_total" "find" "group" "members" "events" "concepts" "concept" "concept_members" "edges" "audit"
         "changes" "list_tokens" "create_token" "revoke_token" "summarize" "explain" "trace" "brief" "status"
-        "doctor" "reindex"
+        "doctor" "reindex" "import_ontology" "rollback_ontology" "ontology_versions" "show_concept" "concept_tree"
+        "export_ontology" "link_concepts"
         "approve_proposal" "claim_next" "claim_proposal" "comment_on_proposal" "expire_proposals"
         "export_pages" "import_pages" "page" "page_blame" "page_diff"
         "page_history" "pages" "pages_by_id" "proposal" "proposals"

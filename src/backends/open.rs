@@ -17,12 +17,13 @@ use super::{
     exact::ExactIndex,
     guarded,
     neo4j::{Neo4jSettings, Neo4jStore},
+    no_ontologies::NoOntologies,
     qdrant::{QdrantIndex, QdrantSettings},
     sqlite::SqliteStore,
 };
 use crate::ports::{
-    Archive, Browse, GraphStore, Journal, MetaRow, PortError, PortErrorKind, ReviewStore, SpaceSpec, TokenStore,
-    VectorIndex,
+    Archive, Browse, GraphStore, Journal, MetaRow, OntologyStore, PortError, PortErrorKind, ReviewStore, SpaceSpec,
+    TokenStore, VectorIndex,
 };
 
 /// File of the journal in the data folder.
@@ -67,6 +68,8 @@ pub struct Graph {
     pub archive: Arc<dyn Archive>,
     /// The wiki and the review queue.
     pub reviews: Arc<dyn ReviewStore>,
+    /// Terms of ontologies.
+    pub ontology: Arc<dyn OntologyStore>,
     /// Bearer tokens.
     pub tokens: Arc<dyn TokenStore>,
     /// Where changes wait while the store is away. A store in this process needs none: it is there as long as we are.
@@ -110,16 +113,30 @@ pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph,
         let opened = Arc::new(opened.await?);
         let store = Arc::new(guarded::graph(opened.clone(), CircuitSettings::default()));
         let journal = Some(open_journal(dir).await?);
-        let (browse, reviews) = (store.clone(), store.clone());
-        return Ok(Graph { store: store.clone(), browse, archive: opened, reviews, tokens: store, journal });
+        return Ok(Graph {
+            store: store.clone(),
+            browse: store.clone(),
+            archive: opened,
+            reviews: store.clone(),
+            ontology: Arc::new(NoOntologies),
+            tokens: store,
+            journal,
+        });
     }
     if !url.starts_with("sqlite:") {
         let known = "sqlite:PATH, neo4j://HOST:PORT, neo4j+s://HOST:PORT, bolt://HOST:PORT, bolt+s://HOST:PORT";
         return Err(OpenError::UnknownUrl { key: "graph.url", url: url.to_owned(), known });
     }
     let store = sqlite(url, dir).await?;
-    let (browse, archive, reviews) = (store.clone(), store.clone(), store.clone());
-    Ok(Graph { store: store.clone(), browse, archive, reviews, tokens: store, journal: None })
+    Ok(Graph {
+        store: store.clone(),
+        browse: store.clone(),
+        archive: store.clone(),
+        reviews: store.clone(),
+        ontology: store.clone(),
+        tokens: store,
+        journal: None,
+    })
 }
 
 /// Where the embedded store of this setting has its file.

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
@@ -12,6 +13,7 @@ use crate::{
     eval::{self, Plan, Progress, SavedVectors},
     jobs::{Drain, DrainSettings},
     models,
+    ontology::ImportRequest,
     ports::Embedder,
     read::{Mode, Profile},
     service::{Parts, Service},
@@ -29,6 +31,9 @@ pub(super) struct EvalArgs {
     /// Keep the vectors of passages in this folder and use them next time.
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
+    /// Import this vocabulary first, so that memories and queries are linked to its concepts.
+    #[arg(long, value_name = "FILE")]
+    vocabulary: Option<PathBuf>,
     /// Rank with the agent profile instead of relevance alone.
     #[arg(long)]
     agent_profile: bool,
@@ -85,6 +90,7 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
         graph: graph.store,
         browse: graph.browse,
         reviews: graph.reviews,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         index: index.clone(),
         embedders,
@@ -93,8 +99,14 @@ pub(super) async fn eval(ctx: Context, args: EvalArgs) -> anyhow::Result<()> {
         // A measurement ends when its store is away.
         backlog: None,
     };
-    let service = Service::new(parts, read, config.write.clone(), config.review.clone());
+    let service = Service::new(parts, read, config.write.clone(), config.review.clone(), config.ontology.clone());
 
+    if let Some(file) = &args.vocabulary {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let bytes = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
+        let request = ImportRequest { name, bytes, ..ImportRequest::default() };
+        service.import_ontology(&wire::operator(), request).await?;
+    }
     let store_bar = output::progress(set.memories.len(), "store");
     let ids = eval::fill(&service, &set, &mut |progress| {
         if let Progress::Stored(done, _) = progress {

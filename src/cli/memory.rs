@@ -168,6 +168,9 @@ pub(super) struct RecallArgs {
     /// true (default) or false: say why.
     #[arg(long)]
     explain: Option<bool>,
+    /// true (default) or false: look for synonyms and narrower concepts of imported ontologies too.
+    #[arg(long)]
+    expand: Option<bool>,
     #[command(flatten)]
     target: Target,
 }
@@ -474,6 +477,7 @@ pub(super) async fn recall(ctx: Context, args: RecallArgs) -> anyhow::Result<()>
         token_budget: args.token_budget,
         cursor: args.cursor,
         explain: args.explain,
+        expand: args.expand,
     };
     let local = async |service: &Service, caller: &Caller, request| service.recall(caller, request).await;
     let reply: RecallReply = ask(&ctx, args.target, "memory_recall", request, local).await?;

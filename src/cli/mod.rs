@@ -9,6 +9,7 @@ mod import;
 mod journal;
 mod memory;
 mod moving;
+mod ontology;
 mod output;
 mod pages;
 mod paint;
@@ -78,6 +79,9 @@ enum Command {
     /// Import from files.
     #[command(subcommand)]
     Import(import::ImportCommand),
+    /// Import vocabularies, look at them, and go back to an earlier version.
+    #[command(subcommand)]
+    Ontology(ontology::OntologyCommand),
     /// Write everything to a folder of JSON lines, vectors included, from which `import archive` makes the same store again.
     Export(moving::ExportArgs),
     /// Carry everything from one store to another, vectors included; run it again to go on after a stop.
@@ -178,6 +182,7 @@ async fn run(ctx: Context, command: Command) -> anyhow::Result<()> {
         Command::Wiki(command) => wiki::wiki(ctx, command).await,
         Command::Review(command) => review::review(ctx, command).await,
         Command::Import(command) => import::import(ctx, command).await,
+        Command::Ontology(command) => ontology::ontology(ctx, command).await,
         Command::Export(args) => moving::export(ctx, args).await,
         Command::Migrate(args) => moving::migrate(ctx, args).await,
         Command::Backup(args) => moving::backup(ctx, args).await,

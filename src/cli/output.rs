@@ -26,11 +26,12 @@ pub(super) fn failure(error: &anyhow::Error, as_json: bool) {
             None => ErrorCode::Internal,
         };
         let message = known.map_or_else(|| format!("{error:#}"), |known| known.message.clone());
-        println!(
-            "{}",
-            serde_json::json!({"error": {"code": code.name(), "field": known.and_then(|known| known.field.as_deref()),
-                "message": message, "retryable": code.retryable()}})
-        );
+        let mut shown = serde_json::json!({"code": code.name(), "field": known.and_then(|known| known.field.as_deref()),
+            "message": message, "retryable": code.retryable()});
+        if let Some((line, column)) = known.and_then(|known| known.place) {
+            (shown["line"], shown["column"]) = (line.into(), column.into());
+        }
+        println!("{}", serde_json::json!({ "error": shown }));
         return;
     }
     match error.downcast_ref::<Error>() {

@@ -133,6 +133,7 @@ fn refusal(answer: &Value) -> Option<anyhow::Error> {
             code: ErrorCode::named(code)?,
             field: text(&tool["field"]),
             message: text(&tool["message"]).or_else(|| text(&error["message"]))?,
+            place: None,
             advice: text(&tool["advice"]).map(Into::into),
             source: None,
         }

@@ -189,6 +189,7 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         graph: graph.store.clone(),
         browse: graph.browse,
         reviews: graph.reviews,
+        ontology: graph.ontology,
         tokens,
         index,
         embedders,
@@ -203,7 +204,8 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
         clock: parts.clock.clone(),
     };
     let webhooks = Webhooks::new(sources, &config.webhooks).map_err(|error| ConfigError::Key(error.to_string()))?;
-    let service = Arc::new(Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone()));
+    let Config { read, write, review, ontology, .. } = config.clone();
+    let service = Arc::new(Service::new(parts, read, write, review, ontology));
     if volatile {
         service.reindex(&operator(), |_, _| {}).await?;
     }
@@ -213,6 +215,15 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     running.push(tokio::spawn(async move { drain.run(stopped).await }));
     let (counting, stopped) = (service.uses(), stop.clone());
     running.push(tokio::spawn(async move { counting.run(COUNT_USES_EVERY, stopped).await }));
+    let (linking, stopped) = (service.clone(), stop.clone());
+    running.push(tokio::spawn(async move {
+        // A stop gives it up; the next start goes on.
+        tokio::select! { () = stopped.cancelled() => {}, linked = linking.link_concepts() => {
+            if let Err(error) = linked {
+                tracing::warn!(%error, "memories could not be linked to the concepts of ontologies");
+            }
+        } }
+    }));
     if let Some(backlog) = backlog {
         let (replay, stopped) = (service.clone(), stop.clone());
         running.push(tokio::spawn(async move { backlog.run(replay, stopped).await }));

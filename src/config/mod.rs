@@ -14,8 +14,8 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    mcp::McpSettings, models::EmbedderEntry, read::ReadSettings, review::ReviewSettings, telemetry::Log,
-    write::WriteSettings,
+    mcp::McpSettings, models::EmbedderEntry, ontology::OntologySettings, read::ReadSettings, review::ReviewSettings,
+    telemetry::Log, write::WriteSettings,
 };
 
 pub use secret::Secret;
@@ -64,6 +64,8 @@ pub struct Config {
     pub read: ReadSettings,
     /// Webhooks.
     pub webhooks: Webhooks,
+    /// Ontologies.
+    pub ontology: OntologySettings,
     /// Logs.
     pub log: Log,
 }
@@ -289,7 +291,8 @@ impl Config {
             return wrong("server.oauth.resource", what);
         }
         self.log.check().map_err(|error| ConfigError::Key(error.to_string()))?;
-        self.write.check().and_then(|()| self.read.check()).and_then(|()| self.review.check()).map_err(ConfigError::Key)
+        let checked = self.write.check().and_then(|()| self.read.check()).and_then(|()| self.review.check());
+        checked.and_then(|()| self.ontology.check()).map_err(ConfigError::Key)
     }
 }
 
@@ -341,6 +344,9 @@ mod tests {
             ("[review]\nclaim_secs = 0", "review.claim_secs"),
             ("[review]\nprotected = [{ pages = \"[\" }]", "review.protected"),
             ("[write]\nquarantine = [\"\"]", "write.quarantine"),
+            ("[ontology]\nmax_links = 0", "ontology.max_links"),
+            ("[ontology]\nmax_removed_share = 2.0", "ontology.max_removed_share"),
+            ("[[ontology.rules]]\nname = \"empty\"\naction = \"warn\"", "ontology.rules"),
             ("[graph]\ntimeout_ms = 0", "graph.timeout_ms"),
             ("[graph]\nconnections = 0", "graph.connections"),
             ("[vectors.qdrant]\ncollection = \"a/b\"", "vectors.qdrant.collection"),

@@ -40,6 +40,11 @@ impl EdgeKind {
     pub fn to_concept(self) -> bool {
         matches!(self, Self::About | Self::Mentions)
     }
+
+    /// Whether it joins two concepts.
+    pub fn between_concepts(self) -> bool {
+        matches!(self, Self::Broader | Self::Related)
+    }
 }
 
 /// Which way edges are followed, seen from the node one stands on.
@@ -58,6 +63,9 @@ pub enum Direction {
 impl Edge {
     /// The reason of an edge that was made for similarity alone, not because somebody said so.
     pub const SIMILAR: &str = "similar";
+
+    /// The reason of an edge that stands in an ontology, or that links a memory to what an ontology names.
+    pub const ONTOLOGY: &str = "ontology";
 
     /// Whether those who see its ends are told of it: somebody made it. Edges between neighbours in a session or task, to
     /// concepts, and for similarity alone go without saying.

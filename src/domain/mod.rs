@@ -11,6 +11,7 @@ mod event;
 mod filter;
 mod id;
 mod memory;
+mod ontology;
 mod page;
 mod proposal;
 mod record;
@@ -26,6 +27,7 @@ pub use filter::{AsOf, Filter};
 pub use id::{ChangeId, ConceptId, EventId, InvalidId, MemoryId, PageId, ProposalId, RevisionId};
 pub(crate) use memory::names;
 pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName, Verification};
+pub use ontology::{GraphHash, Label, LabelRole, Note, OntologyVersion, Relation, Term, TermKind, TermLink};
 pub use page::{BlameRun, Page, PageChange, PageMeta, Passage, Revision};
 pub use proposal::{
     Approval, Author, Base, Claim, Comment, Decision, InvalidTransition, Move, Mover, Proposal, ProposalKind,

@@ -143,11 +143,10 @@ pub(super) fn node_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ID, 
 pub(super) fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |name, word| {
+    words.fold(first, |mut name, word| {
         let mut letters = word.chars();
-        match letters.next() {
-            Some(first) => name.chars().chain(first.to_uppercase()).chain(letters).collect(),
-            None => name,
-        }
+        name.extend(letters.next().into_iter().flat_map(char::to_uppercase));
+        name.extend(letters);
+        name
     })
 }

@@ -52,6 +52,8 @@ pub(super) struct RecallInput {
     pub token_budget: Option<i64>,
     /// Say why each memory was returned. Default true.
     pub explain: Option<bool>,
+    /// Look for synonyms and narrower concepts of imported ontologies too. Default true.
+    pub expand: Option<bool>,
 }
 
 /// A question to the graph. Give either `query` or `ids`.
@@ -313,6 +315,32 @@ pub(super) struct CreateTokenInput {
 pub(super) struct RevokeTokenInput {
     /// Its id, as listed.
     pub id: ID,
+}
+
+/// An ontology to import.
+#[derive(InputObject)]
+pub(super) struct ImportOntologyInput {
+    /// Name of the file; its extension helps to tell the format.
+    pub name: String,
+    /// Its content.
+    pub content: String,
+    /// Name of the vocabulary. Default: what the file calls itself, or its own name.
+    pub vocabulary: Option<String>,
+    /// For CSV and TSV: which column is what, in TOML.
+    pub mapping: Option<String>,
+    /// Only say what it would change. Default false.
+    #[graphql(default)]
+    pub dry_run: bool,
+    /// Take away what the file no longer has, however much that is. Default false.
+    #[graphql(default)]
+    pub allow_removals: bool,
+}
+
+/// A version of all ontologies to go back to.
+#[derive(InputObject)]
+pub(super) struct RollbackOntologyInput {
+    /// Its number.
+    pub version: i64,
 }
 
 /// A job to run.

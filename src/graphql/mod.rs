@@ -39,7 +39,7 @@ type Whole = Schema<Query, Mutation, Subscription>;
 fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
     use page::{
         ConceptConnection, ConceptMemoryConnection, EventConnection, MemoryConnection, PageConnection,
-        ProposalConnection, RevisionConnection, RowConnection,
+        ProposalConnection, RevisionConnection, RowConnection, TreeConceptConnection,
     };
     Schema::build(Query::default(), Mutation::default(), Subscription)
         .override_output_type_description::<ID>(
@@ -48,6 +48,7 @@ fn builder() -> SchemaBuilder<Query, Mutation, Subscription> {
         .override_output_type_description::<MemoryConnection>("A page of memories.")
         .override_output_type_description::<ConceptMemoryConnection>("A page of the memories that name a concept.")
         .override_output_type_description::<ConceptConnection>("A page of concepts.")
+        .override_output_type_description::<TreeConceptConnection>("A page of the concepts of ontologies.")
         .override_output_type_description::<EventConnection>("A page of raw events.")
         .override_output_type_description::<RowConnection>("A page of the audit log.")
         .override_output_type_description::<PageConnection>("A page of a list of wiki pages.")

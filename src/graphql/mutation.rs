@@ -9,20 +9,21 @@ use super::{
     answer::{Place, place},
     convert::{NodeType, camel, global, named, plain, reply, request},
     input::{
-        CreateTokenInput, ForgetMemoriesInput, GiveFeedbackInput, LinkMemoriesInput, ObserveInput, RevokeTokenInput,
-        RunJobInput, StoreMemoryInput, UpdateMemoryInput,
+        CreateTokenInput, ForgetMemoriesInput, GiveFeedbackInput, ImportOntologyInput, LinkMemoriesInput, ObserveInput,
+        RevokeTokenInput, RollbackOntologyInput, RunJobInput, StoreMemoryInput, UpdateMemoryInput,
     },
     loader::{MemoryOf, asking, service},
     names::{Job, Outcome},
     review_mutation::ReviewMutation,
     types::{
-        CreateTokenPayload, Doctor, ForgetMemoriesPayload, GiveFeedbackPayload, LinkMemoriesPayload, Memory,
-        ObservePayload, RevokeTokenPayload, RunJobPayload, StoreMemoryPayload, Token, UpdateMemoryPayload, UserError,
-        count,
+        CreateTokenPayload, Doctor, ForgetMemoriesPayload, GiveFeedbackPayload, ImportOntologyPayload,
+        LinkMemoriesPayload, Memory, ObservePayload, RevokeTokenPayload, RollbackOntologyPayload, RunJobPayload,
+        StoreMemoryPayload, Token, UpdateMemoryPayload, UserError, count,
     },
 };
 use crate::{
     error::{Error, ErrorCode},
+    ontology::ImportRequest,
     service::Service,
     telemetry,
 };
@@ -221,6 +222,41 @@ impl MemoryMutation {
                 RevokeTokenPayload { id: Some(input.id), outcome: Some(Outcome::Revoked), user_errors: Vec::new() }
             }
             Err(user_errors) => RevokeTokenPayload { id: None, outcome: None, user_errors },
+        })
+    }
+
+    /// Imports an ontology, or says what that would do. The same file again changes nothing. Needs the right ONTOLOGY_IMPORT.
+    async fn import_ontology(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The file.")] input: ImportOntologyInput,
+    ) -> Result<ImportOntologyPayload> {
+        let ImportOntologyInput { name, content, vocabulary, mapping, dry_run, allow_removals } = input;
+        let bytes = content.into_bytes();
+        let request = ImportRequest { name, bytes, vocabulary, mapping, dry_run, allow_removals };
+        Ok(match taken(service(ctx)?.import_ontology(&asking(ctx)?.caller, request).await)? {
+            Ok(imported) => ImportOntologyPayload {
+                imported: Some(reply(&imported)?),
+                outcome: Some(Outcome::Done),
+                user_errors: Vec::new(),
+            },
+            Err(user_errors) => ImportOntologyPayload { user_errors, ..ImportOntologyPayload::default() },
+        })
+    }
+
+    /// Makes an earlier version of all ontologies the one in force again, as a new version. Needs the right ONTOLOGY_IMPORT.
+    async fn rollback_ontology(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The version.")] input: RollbackOntologyInput,
+    ) -> Result<RollbackOntologyPayload> {
+        Ok(match taken(service(ctx)?.rollback_ontology(&asking(ctx)?.caller, input.version).await)? {
+            Ok(version) => RollbackOntologyPayload {
+                version: Some(reply(&version)?),
+                outcome: Some(Outcome::Done),
+                user_errors: Vec::new(),
+            },
+            Err(user_errors) => RollbackOntologyPayload { user_errors, ..RollbackOntologyPayload::default() },
         })
     }
 

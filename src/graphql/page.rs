@@ -14,11 +14,11 @@ use super::{
     loader::{asking, service},
     names::EdgeKind,
     review::Proposal,
-    types::{AuditEntry, Concept, Event, Memory, count},
+    types::{AuditEntry, Concept, Event, Memory, TreeConcept, count},
     wiki::{self, Revision},
 };
 use crate::{
-    domain,
+    domain, ontology,
     ports::{self, Group},
     read::{
         MemoryRecord,
@@ -35,6 +35,7 @@ pub(super) type RowConnection = Connection<String, AuditEntry>;
 pub(super) type PageConnection = Connection<String, wiki::Page>;
 pub(super) type RevisionConnection = Connection<String, Revision>;
 pub(super) type ProposalConnection = Connection<String, Proposal, Total>;
+pub(super) type TreeConceptConnection = Connection<String, TreeConcept>;
 
 /// Names the connection of a concept's memories apart from the one of all.
 pub(super) struct ConceptMembers;
@@ -78,9 +79,7 @@ impl Total {
                 let summary = asking(ctx)?.loader.load_one(group.clone()).await?;
                 Ok(summary.map_or(0, |summary| count(summary.memories)))
             }
-            Self::Proposals(request) => {
-                Ok(count(service(ctx)?.proposals_total(&asking(ctx)?.caller, request).await?))
-            }
+            Self::Proposals(request) => Ok(count(service(ctx)?.proposals_total(&asking(ctx)?.caller, request).await?)),
         }
     }
 }
@@ -137,6 +136,10 @@ pub(super) fn events(page: Page<domain::Event>) -> Result<EventConnection> {
 }
 
 pub(super) fn concepts(page: Page<ports::ConceptUse>) -> Result<ConceptConnection> {
+    plain(page)
+}
+
+pub(super) fn tree(page: Page<ontology::ConceptSummary>) -> Result<TreeConceptConnection> {
     plain(page)
 }
 

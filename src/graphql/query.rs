@@ -7,11 +7,13 @@ use super::{
     input::{AssociateInput, ExplainInput, MemoryFilter, RecallInput},
     loader::{ConceptOf, MemoryOf, PageOf, ProposalOf, asking, service},
     names::{DateTime, Format},
-    page::{self, ConceptConnection, EventConnection, MemoryConnection, RowConnection, Total, page},
+    page::{
+        self, ConceptConnection, EventConnection, MemoryConnection, RowConnection, Total, TreeConceptConnection, page,
+    },
     review_query::ReviewQuery,
     types::{
-        Association, Concept, Event, Explanation, Me, Memory, Node, PromptBlock, Recall, ServiceStatus, Session, Task,
-        Token,
+        Association, Concept, Event, Explanation, Me, Memory, Node, OntologyVersion, PromptBlock, Recall,
+        ServiceStatus, Session, Task, Token,
     },
 };
 use crate::{
@@ -146,23 +148,55 @@ impl MemoryQuery {
         page::events(service(ctx)?.events(&asking(ctx)?.caller, group.as_ref(), &page(first, after)).await?)
     }
 
-    /// A concept by its id or by its name, if a visible memory names it.
+    /// Concepts of ontologies: those right below one, those at the top, or those with a name; by name.
+    #[graphql(complexity = "1 + usize::try_from(first.unwrap_or(20)).unwrap_or(100) * child_complexity")]
+    async fn concept_tree(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "IRI of the concept to look below. Default: the top.")] below: Option<String>,
+        #[graphql(desc = "Instead: those one of whose names contains this.")] search: Option<String>,
+        #[graphql(desc = "How many at most, 1 to 100. Default 20.")] first: Option<i64>,
+        #[graphql(desc = "The cursor after which the page starts.")] after: Option<String>,
+    ) -> Result<TreeConceptConnection> {
+        let (below, search) = (below.as_deref(), search.as_deref());
+        let found = service(ctx)?.concept_tree(&asking(ctx)?.caller, below, search, &page(first, after)).await?;
+        page::tree(found)
+    }
+
+    /// Versions of all ontologies, latest first.
+    #[graphql(complexity = "1 + usize::try_from(first.unwrap_or(20)).unwrap_or(100) * child_complexity")]
+    async fn ontology_versions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many at most, 1 to 100. Default 20.")] first: Option<i64>,
+        #[graphql(desc = "Only those before this number.")] before: Option<i64>,
+    ) -> Result<Vec<OntologyVersion>> {
+        let first = crate::input::count("first", first.unwrap_or(20), 100)?;
+        let first = i64::try_from(first).expect("at most a hundred");
+        let versions = service(ctx)?.ontology_versions(&asking(ctx)?.caller, before, first).await?;
+        versions.iter().map(|version| Ok(reply(version)?)).collect()
+    }
+
+    /// A concept by its id or by its name, if a visible memory names it or an ontology has it.
     async fn concept(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "A global or a plain id.")] id: Option<ID>,
-        #[graphql(desc = "Its name in any spelling.")] label: Option<String>,
+        #[graphql(desc = "Its name in any spelling, or its IRI.")] label: Option<String>,
     ) -> Result<Option<Concept>> {
         match (id, label) {
             (Some(id), None) => {
                 let id = plain(NodeType::Concept, &id);
                 let id: ConceptId = id.parse().map_err(|error| Error::bad_input("id", error))?;
-                asking(ctx)?.loader.load_one(ConceptOf(id)).await
+                match asking(ctx)?.loader.load_one(ConceptOf(id)).await? {
+                    Some(concept) => Ok(Some(concept)),
+                    None => unused(ctx, &id.to_string()).await,
+                }
             }
-            (None, Some(label)) => {
-                let found = service(ctx)?.concept_named(&asking(ctx)?.caller, &label).await?;
-                Ok(found.map(Concept::try_from).transpose()?)
-            }
+            (None, Some(label)) => match service(ctx)?.concept_named(&asking(ctx)?.caller, &label).await? {
+                Some(found) => Ok(Some(Concept::try_from(found)?)),
+                None => unused(ctx, &label).await,
+            },
             _ => Err(Error::bad_input("id", "give id or label, not both").into()),
         }
     }
@@ -226,6 +260,15 @@ impl MemoryQuery {
     }
 }
 
+/// A concept of an ontology that no memory names yet.
+async fn unused(ctx: &Context<'_>, name: &str) -> Result<Option<Concept>> {
+    match service(ctx)?.show_concept(&asking(ctx)?.caller, name).await {
+        Ok(record) => Ok(Some(Concept::try_from(&record)?)),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>> {
     let unknown = || Error::bad_input("id", "not a global id").advise("take the id field of a record");
     let (of, key) = convert::parts(id).ok_or_else(unknown)?;
@@ -237,7 +280,11 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>> {
         }
         NodeType::Concept => {
             let id: ConceptId = key.parse().map_err(|_| unknown())?;
-            asking.loader.load_one(ConceptOf(id)).await?.map(Node::Concept)
+            match asking.loader.load_one(ConceptOf(id)).await? {
+                Some(concept) => Some(concept),
+                None => unused(ctx, &key).await?,
+            }
+            .map(Node::Concept)
         }
         NodeType::Event => {
             let id: EventId = key.parse().map_err(|_| unknown())?;

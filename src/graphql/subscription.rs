@@ -11,9 +11,15 @@ use super::{
     loader::asking,
     names::{Effect, ProposalKind, ProposalState},
     review::ReviewChange,
-    types::MemoryChange,
+    types::{ImportProgress, MemoryChange},
 };
-use crate::{domain::Caller, error::Error, ports, review::ReviewEvent, service::Service};
+use crate::{
+    domain::{Caller, Right},
+    error::Error,
+    ports,
+    review::ReviewEvent,
+    service::Service,
+};
 
 /// How often the change log is looked at when nothing wakes: other processes may have written.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +49,19 @@ impl Subscription {
             Ok::<_, async_graphql::Error>(Some((MemoryChange::try_from(change)?, log)))
         });
         Ok(futures::StreamExt::filter(changes, move |change| std::future::ready(wanted(change))))
+    }
+
+    /// How far the import of an ontology under way has come; the present state first. Needs the right ONTOLOGY_IMPORT.
+    async fn import_progress(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = ImportProgress> + use<>> {
+        crate::input::require(&asking(ctx)?.caller, Right::OntologyImport)?;
+        let told = ctx.data::<Arc<Service>>()?.import_progress();
+        Ok(stream::unfold((told, true), |(mut told, first)| async move {
+            if !first {
+                told.changed().await.ok()?;
+            }
+            let progress = ImportProgress::from(*told.borrow_and_update());
+            Some((progress, (told, false)))
+        }))
     }
 
     /// What happens in the review queue, in the order it is written; without the right REVIEW_READ, to the caller's own

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     domain::{self, ConceptId, MemoryId},
+    ontology,
     ports::{self, Group},
 };
 
@@ -247,6 +248,15 @@ impl Concept {
         global(NodeType::Concept, self.id)
     }
 
+    /// What ontologies say of it; nothing if it comes from the text of memories.
+    async fn term(&self, ctx: &Context<'_>) -> Result<Option<OntologyTerm>> {
+        if self.origin != ConceptOrigin::Ontology {
+            return Ok(None);
+        }
+        let record = service(ctx)?.show_concept(&asking(ctx)?.caller, &self.key).await?;
+        Ok(Some(super::convert::reply(&record)?))
+    }
+
     /// The memories that name it: those about it first.
     #[graphql(complexity = "1 + usize::try_from(first.unwrap_or(20)).unwrap_or(100) * child_complexity")]
     async fn memories(
@@ -263,6 +273,184 @@ impl Concept {
     }
 }
 
+/// A name, or a text about a concept.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct ConceptLabel {
+    /// The text.
+    text: String,
+    /// BCP 47 tag, or nothing.
+    language: String,
+    /// preferred, alternative, hidden or definition.
+    role: String,
+}
+
+/// How a concept hangs together with another.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct ConceptRelation {
+    /// broader, related, exact_match and others.
+    relation: String,
+    /// IRI of the other end.
+    iri: String,
+    /// What that is called, if an import described it.
+    label: String,
+}
+
+/// Something else that is said of a concept.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct ConceptNote {
+    /// IRI of the property.
+    property: String,
+    /// Its value.
+    value: String,
+    /// BCP 47 tag, or nothing.
+    language: String,
+}
+
+/// What ontologies say of a concept.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct OntologyTerm {
+    /// Its IRI.
+    iri: String,
+    /// concept, class, individual, scheme, collection or a kind of property.
+    kind: String,
+    /// Vocabularies that describe it.
+    vocabularies: Vec<String>,
+    /// Its names.
+    labels: Vec<ConceptLabel>,
+    /// What it is.
+    definitions: Vec<ConceptLabel>,
+    /// How it hangs together with others.
+    relations: Vec<ConceptRelation>,
+    /// What else is said of it.
+    notes: Vec<ConceptNote>,
+    /// Whether it is not to be used any longer.
+    deprecated: bool,
+}
+
+/// A concept in the tree of an ontology.
+#[derive(SimpleObject)]
+pub(super) struct TreeConcept {
+    /// Its global id.
+    id: ID,
+    /// Its IRI.
+    iri: String,
+    /// What to call it.
+    label: String,
+    /// Concepts right below it.
+    narrower: i64,
+}
+
+impl TryFrom<ontology::ConceptSummary> for TreeConcept {
+    type Error = crate::error::Error;
+    fn try_from(found: ontology::ConceptSummary) -> std::result::Result<Self, Self::Error> {
+        let id = global(NodeType::Concept, found.id);
+        Ok(Self { id, iri: found.iri, label: found.label, narrower: found.narrower })
+    }
+}
+
+/// A version of all ontologies.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct OntologyVersion {
+    /// Its number.
+    number: i64,
+    /// The vocabulary that was imported; empty for a rollback.
+    vocabulary: String,
+    /// When.
+    at: DateTime,
+    /// By whom.
+    actor: String,
+    /// Name of the file, or the version that it went back to.
+    source: String,
+    /// SHA-256 of the file, or hash of the graph that it went back to.
+    source_hash: String,
+    /// Terms that came in.
+    new: i64,
+    /// Terms that became others.
+    changed: i64,
+    /// Terms that went.
+    removed: i64,
+    /// Hash of the graph of all vocabularies.
+    graph_hash: String,
+}
+
+/// A subject of a file that is no term.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct SkippedSubject {
+    /// Its IRI.
+    #[serde(rename = "where")]
+    place: String,
+    /// Why.
+    why: String,
+}
+
+/// What an import did, or would do.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct OntologyImport {
+    /// Version in force after it; of a dry run, the one before.
+    version: i64,
+    /// The vocabulary.
+    vocabulary: String,
+    /// Format of the file.
+    format: String,
+    /// Terms that came in.
+    new: i64,
+    /// Terms that became others.
+    changed: i64,
+    /// Terms that went.
+    removed: i64,
+    /// Terms that are as they were.
+    unchanged: i64,
+    /// Subjects of the file that are no terms, the first hundred.
+    skipped: Vec<SkippedSubject>,
+    /// What is odd about the file.
+    warnings: Vec<String>,
+    /// IRIs of terms that go, the first hundred.
+    removals: Vec<String>,
+    /// Hash of the graph of all vocabularies in force.
+    graph_hash: String,
+    /// Memories that were linked to what came in.
+    linked: i64,
+}
+
+/// How far an import has come.
+#[derive(SimpleObject)]
+pub(super) struct ImportProgress {
+    /// idle, reading, staging, switching or linking.
+    stage: String,
+    /// Steps done.
+    done: i64,
+    /// Steps in all.
+    total: i64,
+}
+
+impl From<ontology::Progress> for ImportProgress {
+    fn from(told: ontology::Progress) -> Self {
+        Self { stage: told.stage.name().to_owned(), done: count(told.done), total: count(told.total) }
+    }
+}
+
+/// What became of an ontology that was given.
+#[derive(SimpleObject, Default)]
+pub(super) struct ImportOntologyPayload {
+    /// What it did, or would do.
+    pub imported: Option<OntologyImport>,
+    /// What was done.
+    pub outcome: Option<Outcome>,
+    /// Why it was not taken.
+    pub user_errors: Vec<UserError>,
+}
+
+/// What became of a rollback.
+#[derive(SimpleObject, Default)]
+pub(super) struct RollbackOntologyPayload {
+    /// The version that it made.
+    pub version: Option<OntologyVersion>,
+    /// What was done.
+    pub outcome: Option<Outcome>,
+    /// Why it was not done.
+    pub user_errors: Vec<UserError>,
+}
+
 impl TryFrom<ports::ConceptUse> for Concept {
     type Error = crate::error::Error;
     fn try_from(used: ports::ConceptUse) -> std::result::Result<Self, Self::Error> {
@@ -274,6 +462,20 @@ impl TryFrom<ports::ConceptUse> for Concept {
             origin: named(used.concept.origin.name())?,
             uses: count(used.uses),
             about: count(used.about),
+        })
+    }
+}
+
+impl TryFrom<&ontology::ConceptRecord> for Concept {
+    type Error = crate::error::Error;
+    fn try_from(record: &ontology::ConceptRecord) -> std::result::Result<Self, Self::Error> {
+        Ok(Self {
+            id: record.id.parse().map_err(|error| crate::error::Error::bad_input("id", error))?,
+            key: record.iri.clone(),
+            label: record.label.clone(),
+            origin: ConceptOrigin::Ontology,
+            uses: record.memories,
+            about: 0,
         })
     }
 }
@@ -576,6 +778,10 @@ pub(super) struct Understood {
     terms: Vec<String>,
     /// Vector spaces that were searched.
     spaces: Vec<String>,
+    /// Concepts of ontologies that it names, by whatever name in whatever language.
+    concepts: Vec<String>,
+    /// Narrower concepts that were looked for too, the first twenty.
+    expanded: Vec<String>,
 }
 
 /// A part that did not answer.

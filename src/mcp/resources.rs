@@ -38,6 +38,13 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "Each state it was in with the interval it was believed, its edges, and the raw events it came from.",
         ),
         template(
+            "concept://{id}",
+            "concept",
+            "A concept of an ontology",
+            "Its names in every language, what it is, and what is broader, narrower and related. The id, the IRI \
+             (percent-encoded) or a name.",
+        ),
+        template(
             "session://{id}/brief",
             "session_brief",
             "A session in short",
@@ -113,12 +120,7 @@ impl Named {
 }
 
 /// Names of what the caller sees, the likeliest first; some do not begin with `begun`.
-pub(super) async fn names(
-    service: &Service,
-    caller: &Caller,
-    named: Named,
-    begun: &str,
-) -> Result<Vec<String>, Error> {
+pub(super) async fn names(service: &Service, caller: &Caller, named: Named, begun: &str) -> Result<Vec<String>, Error> {
     let page = browse::PageRequest { first: Some(COMPLETED_FROM), after: None };
     Ok(match named {
         Named::Memory => latest(service, caller, COMPLETED_FROM).await?.into_iter().map(|item| item.id).collect(),
@@ -146,6 +148,7 @@ pub(super) async fn read(service: &Service, caller: &Caller, uri: &str) -> Resul
             service.get(caller, request).await.and_then(|mut reply| json(&reply.memories.pop()))
         }
         Some(Address::Trace(id)) => service.trace(caller, TraceRequest { id }).await.and_then(|reply| json(&reply)),
+        Some(Address::Concept(name)) => service.show_concept(caller, &name).await.and_then(|record| json(&record)),
         Some(Address::Brief(session_id)) => {
             service.brief(caller, BriefRequest { session_id }).await.and_then(|reply| json(&reply))
         }
@@ -179,6 +182,7 @@ fn json(reply: &impl Serialize) -> Result<String, Error> {
 enum Address {
     Memory(String),
     Trace(String),
+    Concept(String),
     Brief(String),
     Page(String),
     Proposal(String),
@@ -194,6 +198,9 @@ fn address(uri: &str) -> Option<Address> {
             Some(id) => name(id).map(Address::Trace),
             None => name(memory).map(Address::Memory),
         };
+    }
+    if let Some(concept) = uri.strip_prefix("concept://") {
+        return name(concept).map(Address::Concept);
     }
     if let Some(slug) = uri.strip_prefix("wiki://page/") {
         // Slugs have parts; clients write the slash as it is or encoded.
@@ -216,6 +223,8 @@ mod tests {
         for (uri, expected) in [
             ("memory://01", Some(Address::Memory(own("01")))),
             ("memory://01/trace", Some(Address::Trace(own("01")))),
+            ("concept://http%3A%2F%2Fe.org%2Fa", Some(Address::Concept(own("http://e.org/a")))),
+            ("concept://http://e.org/a", None),
             ("session://s1/brief", Some(Address::Brief(own("s1")))),
             ("session://a%2Fb%20%E6%97%A5/brief", Some(Address::Brief(own("a/b 日")))),
             ("session://s1", None),

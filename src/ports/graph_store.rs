@@ -76,8 +76,9 @@ pub struct NeighbourhoodQuery {
     pub depth: u32,
     /// At most this many memories, the seeds included; nearer hops first.
     pub max_nodes: usize,
-    /// Kinds of edges to follow; `About` and `Mentions` stand for going over a shared concept. With `SameSession`, the
-    /// three turns on either side of a seed are one hop away.
+    /// Kinds of edges to follow; `About` and `Mentions` stand for going over a shared concept, and with `Broader` and `Related`
+    /// over two that are joined by up to two of these. With `SameSession`, the three turns on either side of a seed are one hop
+    /// away.
     pub edges: Vec<EdgeKind>,
     /// Way along directed edges.
     pub direction: Direction,
@@ -116,9 +117,9 @@ pub struct ConceptUse {
 pub struct Neighbourhood {
     /// Memories, nearest first.
     pub nodes: Vec<NodeRef>,
-    /// Edges between them, and from them to `concepts`.
+    /// Edges between them, from them to `concepts`, and between those.
     pub edges: Vec<Edge>,
-    /// The concepts crossed or named by the seeds.
+    /// The concepts crossed or named by the seeds, and those between them that no memory need name.
     pub concepts: Vec<ConceptUse>,
     /// Visible memories in the whole store, for rarity.
     pub total_memories: usize,

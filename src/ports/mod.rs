@@ -12,6 +12,7 @@ mod error;
 mod graph_store;
 mod journal;
 mod language_model;
+mod ontology_store;
 mod reranker;
 mod review_store;
 mod token_store;
@@ -31,6 +32,7 @@ pub use graph_store::{
 };
 pub use journal::{Journal, JournalEntry};
 pub use language_model::{Completion, LanguageModel};
+pub use ontology_store::{OntologyStore, StagedTerm, Staging, StoredTerm, Switch, TermEntry};
 pub use reranker::Reranker;
 pub use review_store::{PageQuery, ProposalChange, QueueQuery, ReviewStore, Tally};
 pub use token_store::{StoredToken, TokenStore};

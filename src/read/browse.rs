@@ -14,6 +14,7 @@ use crate::{
     domain::{AsOf, Caller, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, MemoryId, Right, Visibility},
     error::Error,
     input,
+    ontology::ConceptSummary,
     ports::{AuditRow, ConceptUse, Group, GroupSummary, Listing, MemoryChange},
     text,
 };
@@ -163,6 +164,28 @@ pub async fn concepts(
     let after = after(page, |key| Some(ConceptKey(key.to_owned())))?;
     let found = ctx.browse.find_concepts(&part, after.as_ref(), first + 1, &visibility).await?;
     Ok(cut(found, first, |used| used.concept.key.0.clone()))
+}
+
+/// Concepts of ontologies: those right below one, those at the top, or those with a name; by name.
+pub async fn concept_tree(
+    ctx: &ReadContext,
+    caller: &Caller,
+    below: Option<&str>,
+    search: Option<&str>,
+    page: &PageRequest,
+) -> Result<Page<ConceptSummary>, Error> {
+    reader(caller)?;
+    let first = first(page)?;
+    let below = input::optional_text("below", below.map(str::to_owned), NAME_BYTES)?;
+    let search = input::optional_text("search", search.map(str::to_owned), SEARCH_BYTES)?;
+    let after = after(page, |key| key.split_once('\u{0}').map(|(label, iri)| (label.to_owned(), iri.to_owned())))?;
+    let after = after.as_ref().map(|(label, iri)| (label.as_str(), iri.as_str()));
+    let found = match (below, search) {
+        (Some(_), Some(_)) => return Err(Error::bad_input("search", "give below or search, not both")),
+        (below, None) => ctx.ontology.children(below.as_deref(), after, first + 1).await?,
+        (None, Some(search)) => ctx.ontology.search(&text::concept_key(&search).0, after, first + 1).await?,
+    };
+    Ok(cut(found, first, |entry| format!("{}\u{0}{}", entry.label, entry.iri)).map(ConceptSummary::from))
 }
 
 /// The concept with this name.

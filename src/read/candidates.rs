@@ -8,6 +8,7 @@ use super::{Degraded, ReadContext};
 use crate::{
     domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility, cosine},
     error::{Error, ErrorCode},
+    ontology::NamedConcept,
     ports::{ConceptUse, Embedder, KeywordQuery, PortError, Scored, VectorQuery},
     scoring::rarity,
     telemetry::timed,
@@ -16,6 +17,8 @@ use crate::{
 
 /// Words of the longest subject that is looked up in a query.
 const LABEL_WORDS: usize = 7;
+/// Concepts of ontologies whose memories a query brings in at most.
+const EXPANDED: usize = 64;
 /// Memories about one subject that a query brings in at most.
 const MEMBERS: usize = 64;
 /// Parts of the service, as `/readyz` names them.
@@ -43,8 +46,9 @@ impl QueryVector<'_> {
     }
 }
 
-/// A concept that the query names.
+/// A concept that the query names, or one below it.
 pub(super) struct Named {
+    /// Rarity, times how much of what the query names it is.
     pub rarity: f32,
     pub memories: Vec<MemoryId>,
 }
@@ -58,6 +62,8 @@ pub(super) struct Candidates<'a> {
     pub semantic: Vec<Scored>,
     pub keyword: Vec<Scored>,
     pub concepts: Vec<Named>,
+    /// The concepts of ontologies that the query names, with those below them that were looked for too.
+    pub understood: Vec<NamedConcept>,
     pub recent: Vec<Scored>,
     /// Memories that the caller sees.
     pub total: usize,
@@ -72,6 +78,8 @@ pub(super) struct Arms {
     pub semantic: bool,
     pub keyword: bool,
     pub concepts: bool,
+    /// Whether what ontologies know of the query is asked for too: synonyms and narrower concepts.
+    pub expand: bool,
     pub recent: bool,
     /// Whether the graph will be walked, which asks what the last line of several wants.
     pub ask: bool,
@@ -119,12 +127,17 @@ pub(super) async fn candidates<'a>(
     };
     let concepts = async {
         let total = ctx.graph.total_memories(visibility).await?;
-        let named = if arms.concepts {
+        let mut named = if arms.concepts {
             timed("concepts", named(ctx, query, total, filter, visibility)).await?
         } else {
             Vec::new()
         };
-        Ok((total, named))
+        let mut understood = Vec::new();
+        if arms.concepts && arms.expand {
+            understood = ctx.lexicons.current().await.named(query);
+            named.extend(timed("expand", expanded(ctx, &understood, total, filter, visibility)).await?);
+        }
+        Ok((total, named, understood))
     };
     let recent = async {
         if !arms.recent {
@@ -144,7 +157,7 @@ pub(super) async fn candidates<'a>(
     let degraded = &mut found.degraded;
     (found.queries, found.semantic) = or_missing(semantic, degraded);
     found.keyword = or_missing(keyword, degraded);
-    (found.total, found.concepts) = or_missing(concepts, degraded);
+    (found.total, found.concepts, found.understood) = or_missing(concepts, degraded);
     found.recent = or_missing(recent, degraded);
     found
 }
@@ -184,6 +197,44 @@ async fn named(
         named.push(Named { rarity: rarity(known[&key].uses, total), memories });
     }
     Ok(named)
+}
+
+/// The memories linked to the concepts of ontologies that the query names, and to those below them.
+async fn expanded(
+    ctx: &ReadContext,
+    understood: &[NamedConcept],
+    total: usize,
+    filter: &Filter,
+    visibility: &Visibility,
+) -> Result<Vec<Named>, PortError> {
+    let mut weights: HashMap<ConceptKey, f32> = HashMap::new();
+    for concept in understood {
+        let narrower = concept.narrower.iter().map(|(iri, _, share)| (iri, concept.weight * share));
+        for (iri, weight) in std::iter::once((&concept.iri, concept.weight)).chain(narrower) {
+            let known = weights.entry(ConceptKey(iri.clone())).or_insert(weight);
+            *known = known.max(weight);
+        }
+    }
+    if weights.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<ConceptKey> = weights.keys().cloned().collect();
+    // Only those that a visible memory names cost a read of their own, and the most telling of them.
+    let used = ctx.graph.concepts(&keys, filter.as_of.known, visibility).await?;
+    let mut used: Vec<(f32, ConceptKey)> = used
+        .into_iter()
+        .map(|used| (weights[&used.concept.key] * rarity(used.uses, total), used.concept.key))
+        .collect();
+    used.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    used.truncate(EXPANDED);
+    let members = futures::future::try_join_all(used.iter().map(async |(rarity, key)| {
+        let members = ctx.graph.memories_of_concept(key, MEMBERS, filter.as_of.known, visibility).await?;
+        let ids: Vec<MemoryId> = members.into_iter().map(|(id, _)| id).collect();
+        let memories = ctx.graph.memories(&ids, filter.as_of, visibility).await?;
+        let memories = memories.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect();
+        Ok::<_, PortError>(Named { rarity: *rarity, memories })
+    }));
+    members.await
 }
 
 /// Runs `work` until `deadline`; a failure or a delay becomes a line of `degraded`, and a log line.

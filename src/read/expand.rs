@@ -40,7 +40,7 @@ pub(super) struct Expanded {
 }
 
 /// Every kind of edge that a walk follows unless told otherwise.
-pub(super) const ALL_EDGES: [EdgeKind; 9] = [
+pub(super) const ALL_EDGES: [EdgeKind; 11] = [
     EdgeKind::SameSession,
     EdgeKind::SameTask,
     EdgeKind::Supersedes,
@@ -50,6 +50,8 @@ pub(super) const ALL_EDGES: [EdgeKind; 9] = [
     EdgeKind::Contradicts,
     EdgeKind::About,
     EdgeKind::Mentions,
+    EdgeKind::Broader,
+    EdgeKind::Related,
 ];
 
 pub(super) async fn expand(ctx: &ReadContext, queries: &[QueryVector<'_>], expansion: &Expansion<'_>) -> Expanded {

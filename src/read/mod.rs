@@ -34,7 +34,8 @@ pub use settings::{Profile, ReadSettings};
 pub use summarize::{brief, summarize};
 pub use trace::trace;
 
-use crate::ports::{Browse, Clock, Embedder, GraphStore, VectorIndex};
+use crate::ontology::Lexicons;
+use crate::ports::{Browse, Clock, Embedder, GraphStore, OntologyStore, VectorIndex};
 
 /// What the read path works with.
 pub struct ReadContext {
@@ -46,6 +47,10 @@ pub struct ReadContext {
     pub index: Arc<dyn VectorIndex>,
     /// In the order of the settings; the first has every memory.
     pub embedders: Vec<Arc<dyn Embedder>>,
+    /// Terms of ontologies.
+    pub ontology: Arc<dyn OntologyStore>,
+    /// Names of the terms of ontologies.
+    pub lexicons: Arc<Lexicons>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Limits and weights.

@@ -25,6 +25,8 @@ pub(super) const DEFAULT_LIMIT: i64 = 5;
 /// Tokens of a prompt block when none are given, and at most.
 const DEFAULT_BUDGET: usize = 2000;
 const MAX_BUDGET: usize = 32_000;
+/// Narrower concepts that an answer names.
+const EXPANDED: usize = 20;
 /// Constraints that come along at most.
 const CONSTRAINTS: usize = 50;
 /// Of so many of the latest.
@@ -44,6 +46,8 @@ pub(super) struct Question {
     /// Tokens of the items and constraints.
     pub tokens: usize,
     pub explain: bool,
+    /// Whether concepts of ontologies are looked for too.
+    pub expand: bool,
 }
 
 /// Answers a question from what the caller may see, by the deadline.
@@ -66,6 +70,7 @@ async fn answer(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> R
         semantic: matches!(question.mode, Mode::Hybrid | Mode::Semantic | Mode::Associative),
         keyword: matches!(question.mode, Mode::Hybrid | Mode::Keyword | Mode::Associative),
         concepts: matches!(question.mode, Mode::Hybrid | Mode::Associative),
+        expand: question.expand,
         recent: question.mode == Mode::Recent,
         ask: question.mode == Mode::Associative,
     };
@@ -87,6 +92,9 @@ async fn answer(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> R
     };
     let (mut items, mut more) = items(ctx, evidence, &order, &visibility).await?;
     let (spaces, answered) = (spaces(&found), found.answered);
+    let concepts = found.understood.iter().map(|concept| concept.label.clone()).collect();
+    let expanded = found.understood.iter().flat_map(|concept| &concept.narrower).map(|(_, label, _)| label.clone());
+    let expanded: Vec<String> = expanded.take(EXPANDED).collect();
     let mut degraded = found.degraded;
     let (mut constraints, more_constraints) = constraints.unwrap_or_else(|missing| {
         degraded.push(missing);
@@ -115,6 +123,8 @@ async fn answer(ctx: &ReadContext, caller: &Caller, request: RecallRequest) -> R
             language: text::language(&question.query).to_string(),
             spaces,
             terms: found.terms,
+            concepts,
+            expanded,
         },
         degraded,
         took_ms: started.elapsed().as_micros() as f64 / 1000.0,
@@ -169,6 +179,7 @@ fn question(ctx: &ReadContext, request: RecallRequest, now: Timestamp) -> Result
         prompt,
         tokens,
         explain: request.explain.unwrap_or(true),
+        expand: request.expand.unwrap_or(ctx.settings.expand),
         query,
         mode,
         limit: input::count("limit", request.limit.unwrap_or(DEFAULT_LIMIT), ctx.settings.max_limit)?,

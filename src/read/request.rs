@@ -68,6 +68,8 @@ pub struct RecallRequest {
     pub token_budget: Option<i64>,
     /// Say why each memory was returned. Default true.
     pub explain: Option<bool>,
+    /// Look for synonyms and narrower concepts of imported ontologies too. Default true.
+    pub expand: Option<bool>,
 }
 
 /// What a question was taken to mean.
@@ -81,6 +83,12 @@ pub struct Understood {
     pub terms: Vec<String>,
     /// Vector spaces that were searched.
     pub spaces: Vec<String>,
+    /// Concepts of ontologies that it names, by whatever name in whatever language.
+    #[serde(default)]
+    pub concepts: Vec<String>,
+    /// Narrower concepts that were looked for too, the first twenty.
+    #[serde(default)]
+    pub expanded: Vec<String>,
 }
 
 /// A part that did not answer.

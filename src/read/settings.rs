@@ -30,6 +30,7 @@ pub struct ReadSettings {
     pub max_nodes: usize,
     pub replaced_texts: usize,
     pub profile: Profile,
+    pub expand: bool,
     pub weak_similarity: f32,
     pub weak_coverage: f32,
     pub fusion: FusionWeights,

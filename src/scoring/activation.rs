@@ -41,6 +41,7 @@ pub struct ActivationWeights {
     pub supplements: f32,
     pub similar: f32,
     pub derived_from: f32,
+    pub broader: f32,
     pub further_hop: f32,
     pub residual: f32,
     pub ask: f32,
@@ -164,9 +165,15 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
     let places: HashMap<Uuid, NodeIndex> =
         neighbourhood.nodes.iter().map(|node| (node.id.0, graph.add_node(node.id))).collect();
     let mut members: HashMap<Uuid, Vec<&Edge>> = HashMap::new();
+    let mut joined: HashMap<Uuid, Vec<(&Edge, bool)>> = HashMap::new();
     for edge in &neighbourhood.edges {
         if edge.kind.to_concept() {
             members.entry(edge.to).or_default().push(edge);
+            continue;
+        }
+        if edge.kind.between_concepts() {
+            joined.entry(edge.from).or_default().push((edge, false));
+            joined.entry(edge.to).or_default().push((edge, true));
             continue;
         }
         let (Some(from), Some(to)) = (places.get(&edge.from), places.get(&edge.to)) else { continue };
@@ -219,10 +226,72 @@ fn links(walk: &Walk<'_>, weights: &ActivationWeights) -> DiGraph<MemoryId, Link
             }
         }
     }
+    if !joined.is_empty() {
+        concept_links(walk, weights, &mut graph, &places, &members, &joined);
+    }
     if walk.sessions {
         session_links(walk, weights, &mut graph, &places);
     }
     graph
+}
+
+/// Steps from concept to concept on one way between two memories.
+const CONCEPT_STEPS: usize = 2;
+
+/// Ways from a memory over two concepts that an ontology joins: the broader, the narrower, the related, or another below the
+/// same. Each step damps; so does how common the second concept is, since a hub leads anywhere.
+fn concept_links(
+    walk: &Walk<'_>,
+    weights: &ActivationWeights,
+    graph: &mut DiGraph<MemoryId, Link>,
+    places: &HashMap<Uuid, NodeIndex>,
+    members: &HashMap<Uuid, Vec<&Edge>>,
+    joined: &HashMap<Uuid, Vec<(&Edge, bool)>>,
+) {
+    let total = walk.graph.total_memories;
+    let uses: HashMap<Uuid, usize> = walk.graph.concepts.iter().map(|used| (used.concept.id.0, used.uses)).collect();
+    for (concept, out_edges) in members {
+        let mut reached: HashMap<Uuid, (f32, Vec<Step>)> = HashMap::from([(*concept, (1.0, Vec::new()))]);
+        let mut frontier = vec![*concept];
+        for _ in 0..CONCEPT_STEPS {
+            let mut next = Vec::new();
+            for from in frontier {
+                let (carried, path) = reached[&from].clone();
+                for (edge, reversed) in joined.get(&from).into_iter().flatten() {
+                    let to = if *reversed { edge.from } else { edge.to };
+                    let weight = weights.broader * edge.weight;
+                    if weight <= 0.0 || reached.contains_key(&to) {
+                        continue;
+                    }
+                    let step = Step { from, kind: edge.kind, reversed: *reversed, to, weight };
+                    reached.insert(to, (carried * weight, path.iter().cloned().chain([step]).collect()));
+                    next.push(to);
+                }
+            }
+            frontier = next;
+        }
+        reached.remove(concept);
+        for (other, (carried, path)) in &reached {
+            let Some(back_edges) = members.get(other) else { continue };
+            let used = uses.get(other).copied().unwrap_or(1);
+            let carried = carried * rarity(used, total);
+            for out in out_edges {
+                let from_seed = walk.seeds.iter().any(|(seed, _)| seed.0 == out.from);
+                let back_edges = back_edges.iter().filter(|back| back.from != out.from);
+                for back in back_edges.filter(|back| from_seed || back.kind == EdgeKind::About) {
+                    let weight = carried * out.weight * back.weight;
+                    let (Some(start), Some(end)) = (places.get(&out.from), places.get(&back.from)) else { continue };
+                    if weight <= 0.0 {
+                        continue;
+                    }
+                    let first = Step { from: out.from, kind: out.kind, reversed: false, to: *concept, weight };
+                    let last = Step { from: *other, kind: back.kind, reversed: true, to: back.from, weight: 1.0 };
+                    let steps = std::iter::once(first).chain(path.iter().cloned()).chain([last]).collect();
+                    graph.add_edge(*start, *end, Link { weight, steps });
+                }
+            }
+        }
+    }
 }
 
 /// Turns of the same session near a seed: the nearer, the stronger.
@@ -302,6 +371,7 @@ mod tests {
             supplements: 0.3,
             similar: 0.0,
             derived_from: 0.3,
+            broader: 0.5,
             further_hop: 0.5,
             residual: 0.5,
             ask: 1.0,

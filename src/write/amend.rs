@@ -17,7 +17,7 @@ use crate::{
         Status, Visibility,
     },
     error::{Error, ErrorCode},
-    input, text,
+    input, ontology, text,
 };
 
 /// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
@@ -71,8 +71,9 @@ async fn update_once(
     } else {
         embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors")
     };
-    let content = new.content.clone();
-    let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
+    let vocabulary = ctx.lexicons.current().await;
+    let (title, content) = (new.title.clone(), new.content.clone());
+    let reading = tokio::task::spawn_blocking(move || Reading::of(title.as_deref(), &content, &vocabulary))
         .await
         .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let at = ctx.clock.now();
@@ -102,6 +103,7 @@ pub(super) fn put_again(
         Op::DropEdges { from: new.id.0, kinds: vec![EdgeKind::About, EdgeKind::Mentions] },
     ];
     ops.extend(decide::concept_ops(new.id, &new.scope, &about(new.title.as_deref()), &named.mentions, at));
+    ops.extend(ontology::link_ops(new.id, &new.scope, &named.links, at));
     ops.extend(decide::mention_ops(&named.by, at));
     ops
 }

@@ -10,6 +10,7 @@ use crate::domain::{
     Author, ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op,
     Outcome, Proposal, ProposalId, Record, Scope, Status, Subject,
 };
+use crate::ontology::{ConceptLink, link_ops};
 use crate::text::Mention;
 
 /// What was found out about the others before deciding.
@@ -27,6 +28,8 @@ pub(super) struct Known {
     pub about: Vec<Mention>,
     /// What it mentions.
     pub mentions: Vec<Mention>,
+    /// The concepts of ontologies that it is about or mentions.
+    pub links: Vec<ConceptLink>,
     /// Earlier memories that name what this one is about.
     pub named_by: Vec<(MemoryId, Scope, ConceptKey)>,
 }
@@ -71,6 +74,7 @@ pub(super) fn decide(
         };
         ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors });
         ops.extend(concept_ops(id, scope, &known.about, &known.mentions, at));
+        ops.extend(link_ops(id, scope, &known.links, at));
         ops.extend(mention_ops(&known.named_by, at));
         for (kind, before) in &known.before {
             edge(&mut ops, id.0, before.0, *kind, 1.0, None, scope.clone());

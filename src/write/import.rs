@@ -83,6 +83,7 @@ pub async fn import(
 ) -> Result<Imported, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let started = Instant::now();
+    ctx.lexicons.current().await;
     let spent = || Duration::from_micros(ctx.vectors.spent_micros.load(Ordering::Relaxed));
     let before = spent();
     let mut report = Imported::default();

@@ -18,6 +18,7 @@ use crate::{
     },
     error::{Error, ErrorCode},
     input,
+    ontology::{ConceptLink, Vocabulary},
     ports::{KeywordQuery, VectorQuery},
     text::{self, Labels, Mention},
 };
@@ -87,8 +88,8 @@ pub(super) async fn match_all(
                         known.before.extend(last.insert(chain, memory.id).map(|before| (kind, before)));
                     }
                     known.about = about(memory.title.as_deref());
-                    let Named { mentions, by } = std::mem::take(&mut named[place]);
-                    (known.mentions, known.named_by) = (mentions, by);
+                    let Named { mentions, links, by } = std::mem::take(&mut named[place]);
+                    (known.mentions, known.links, known.named_by) = (mentions, links, by);
                     known.neighbours = std::mem::take(&mut near[place]);
                 }
                 Ok(known)
@@ -101,8 +102,8 @@ pub(super) async fn match_all(
 
 /// What is known of a draft when no store can be asked: what it says of itself.
 pub(super) fn unseen(draft: &Draft) -> Known {
-    let mentions = draft.reading.mentions.clone();
-    Known { about: about(draft.memory.title.as_deref()), mentions, ..Known::default() }
+    let (mentions, links) = (draft.reading.mentions.clone(), draft.reading.links.clone());
+    Known { about: about(draft.memory.title.as_deref()), mentions, links, ..Known::default() }
 }
 
 /// The concepts that a titled memory is about.
@@ -219,11 +220,17 @@ pub(super) fn require_alter(caller: &Caller, memory: &Memory) -> Result<(), Erro
 pub(super) struct Reading {
     mentions: Vec<Mention>,
     labels: Labels,
+    /// The concepts of ontologies that it is about or names.
+    pub links: Vec<ConceptLink>,
 }
 
 impl Reading {
-    pub fn of(content: &str) -> Self {
-        Self { mentions: text::mentions(content), labels: Labels::of(content, LABEL_WORDS) }
+    pub fn of(title: Option<&str>, content: &str, vocabulary: &Vocabulary) -> Self {
+        Self {
+            mentions: text::mentions(content),
+            labels: Labels::of(content, LABEL_WORDS),
+            links: vocabulary.links(title, content),
+        }
     }
 }
 
@@ -232,6 +239,8 @@ impl Reading {
 pub(super) struct Named {
     /// The concepts that its text mentions.
     pub mentions: Vec<Mention>,
+    /// The concepts of ontologies among them.
+    pub links: Vec<ConceptLink>,
     /// Earlier memories that name what this one is about.
     pub by: Vec<(MemoryId, Scope, ConceptKey)>,
 }
@@ -270,7 +279,7 @@ pub(super) async fn named(
         for key in reading.labels.longest(|key| known.contains_key(key)) {
             mentions.push(Mention { label: known[key.0.as_str()].to_owned(), key });
         }
-        named.push(Named { mentions, by: Vec::new() });
+        named.push(Named { mentions, links: reading.links.clone(), by: Vec::new() });
         let mut subjects = about(memory.title.as_deref());
         subjects.retain(|subject| !stored.contains_key(&subject.key) && new_subjects.insert(subject.key.clone()));
         searched.extend(subjects.into_iter().map(|subject| (place, subject)));

@@ -43,6 +43,7 @@ use crate::{
     domain::{ChangeSet, MemoryId},
     error::{Error, ErrorCode},
     jobs::{Backlog, Drain},
+    ontology::{Lexicons, Rules},
     ports::{Clock, GraphStore, VectorIndex},
     telemetry::{WaitingWrite, timed, waiting_write},
 };
@@ -59,6 +60,10 @@ pub struct WriteContext {
     pub backlog: Option<Arc<Backlog>>,
     /// Turns memories into vectors.
     pub vectors: Vectors,
+    /// Names of the terms of ontologies.
+    pub lexicons: Arc<Lexicons>,
+    /// What memories must have.
+    pub rules: Rules,
     /// Time and ids.
     pub clock: Arc<dyn Clock>,
     /// Limits and thresholds.

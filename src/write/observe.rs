@@ -274,7 +274,7 @@ pub(super) fn draft(ctx: &WriteContext, caller: &Caller, asked: &Asked, lesson: 
         ..lesson.request.clone()
     };
     let id = *asked.memory.get_or_init(|| MemoryId(ctx.clock.next_id()));
-    let mut draft = validate::draft(caller, request, id, event.recorded_at, &ctx.settings)?;
+    let mut draft = validate::draft(caller, request, id, event.recorded_at, &ctx.lexicons.loaded(), &ctx.settings)?;
     draft.memory.provenance = [event.id.0].into_iter().chain(lesson.provenance.iter().copied()).collect();
     Ok(draft)
 }

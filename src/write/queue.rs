@@ -24,6 +24,7 @@ use crate::{
     },
     error::{Error, ErrorCode},
     jobs::Backlog,
+    ontology::Vocabulary,
     telemetry::timed,
 };
 
@@ -184,7 +185,9 @@ struct Waiting {
 
 async fn prepare(ctx: &WriteContext, run: &[&ChangeSet]) -> Result<Vec<Waiting>, Error> {
     let changes: Vec<ChangeSet> = run.iter().map(|change| (*change).clone()).collect();
-    let mut waiting: Vec<Waiting> = tokio::task::spawn_blocking(move || changes.into_iter().map(taken_apart).collect())
+    let vocabulary = ctx.lexicons.current().await;
+    let taken = move || changes.into_iter().map(|change| taken_apart(change, &vocabulary)).collect();
+    let mut waiting: Vec<Waiting> = tokio::task::spawn_blocking(taken)
         .await
         .map_err(|_| Error::new(ErrorCode::Internal, "reading a journal entry failed"))?;
     // A turn of a dialogue is also embedded with the turn before it, which could not be read then.
@@ -199,14 +202,14 @@ async fn prepare(ctx: &WriteContext, run: &[&ChangeSet]) -> Result<Vec<Waiting>,
     Ok(waiting)
 }
 
-fn taken_apart(change: ChangeSet) -> Waiting {
+fn taken_apart(change: ChangeSet, vocabulary: &Vocabulary) -> Waiting {
     let (mut draft, mut event): (Option<(Draft, Vec<NamedVector>)>, _) = (None, None);
     let (key, request_hash) = change.idempotency.map(|it| (it.key, it.request_hash)).unzip();
     for op in change.ops {
         match op {
             Op::PutMemory { memory, vectors, .. } => {
                 let new = Draft {
-                    reading: Reading::of(&memory.content),
+                    reading: Reading::of(memory.title.as_deref(), &memory.content, vocabulary),
                     memory: *memory,
                     causes: Vec::new(),
                     caused_by: Vec::new(),

@@ -18,6 +18,7 @@ use crate::{
     },
     error::{Error, ErrorCode},
     input,
+    ontology::{Action, Violation, Vocabulary},
     ports::{Clock, PortError, PortErrorKind},
     telemetry::timed,
 };
@@ -39,6 +40,7 @@ pub async fn store_all(
     requests: Vec<StoreRequest>,
 ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
     input::require(caller, Right::MemoryWrite)?;
+    ctx.lexicons.current().await;
     let drafter = Drafter::new(ctx, caller);
     let drafts = tokio::task::spawn_blocking(move || drafter.draft_all(requests))
         .await
@@ -50,12 +52,14 @@ pub async fn store_all(
 pub(super) struct Drafter {
     caller: Caller,
     clock: Arc<dyn Clock>,
+    vocabulary: Arc<Vocabulary>,
     settings: WriteSettings,
 }
 
 impl Drafter {
     pub fn new(ctx: &WriteContext, caller: &Caller) -> Self {
-        Self { caller: caller.clone(), clock: ctx.clock.clone(), settings: ctx.settings.clone() }
+        let vocabulary = ctx.lexicons.loaded();
+        Self { caller: caller.clone(), clock: ctx.clock.clone(), vocabulary, settings: ctx.settings.clone() }
     }
 
     /// Drafts in the order of `requests`, made on all cores.
@@ -64,7 +68,7 @@ impl Drafter {
         // Ids in the order of the requests, whichever thread comes first.
         let with_ids: Vec<(MemoryId, StoreRequest)> =
             requests.into_iter().map(|request| (MemoryId(self.clock.next_id()), request)).collect();
-        let draft = |(id, request)| validate::draft(&self.caller, request, id, now, &self.settings);
+        let draft = |(id, request)| validate::draft(&self.caller, request, id, now, &self.vocabulary, &self.settings);
         with_ids.into_par_iter().map(draft).collect()
     }
 }
@@ -78,15 +82,25 @@ pub(super) async fn commit(
     let mut replies: Vec<Option<Result<StoreReply, Error>>> = Vec::with_capacity(given.len());
     let mut places = Vec::with_capacity(given.len());
     let mut asked = Vec::with_capacity(given.len());
+    let mut warnings = Vec::new();
+    let vocabulary = ctx.lexicons.loaded();
     for (place, draft) in given.into_iter().enumerate() {
         replies.push(match draft {
             Err(error) => Some(Err(error)),
-            Ok(draft) if draft.memory.importance < ctx.settings.min_importance => Some(Ok(dropped(ctx, &draft))),
-            Ok(draft) => {
-                places.push(place);
-                asked.push(Asked { draft, change: ChangeId(ctx.clock.next_id()) });
-                None
+            Ok(draft) if draft.memory.importance < ctx.settings.min_importance => {
+                let (importance, least) = (draft.memory.importance, ctx.settings.min_importance);
+                let reason = format!("importance {importance} is below the threshold {least}");
+                Some(Ok(not_stored(ctx, Outcome::Dropped, reason)))
             }
+            Ok(draft) => match ctx.rules.broken_by(&draft.memory, &draft.reading.links, &vocabulary) {
+                Some(Violation { what, action: Action::Refuse }) => Some(Ok(not_stored(ctx, Outcome::Refused, what))),
+                broken => {
+                    warnings.extend(broken.map(|broken| (place, broken.what)));
+                    places.push(place);
+                    asked.push(Asked { draft, change: ChangeId(ctx.clock.next_id()) });
+                    None
+                }
+            },
         });
     }
     let stored = match queue::behind(ctx) {
@@ -101,6 +115,12 @@ pub(super) async fn commit(
     };
     for (place, reply) in places.into_iter().zip(stored) {
         replies[place] = Some(reply);
+    }
+    for (place, warning) in warnings {
+        if let Some(Ok(reply)) = &mut replies[place] {
+            let said = reply.reason.take().map(|reason| format!("{reason}; ")).unwrap_or_default();
+            reply.reason = Some(format!("{said}{warning}"));
+        }
     }
     Ok(replies.into_iter().map(|reply| reply.expect("each request was answered or drafted")).collect())
 }
@@ -256,18 +276,15 @@ pub(super) fn answer_of<T: DeserializeOwned>(before: Idempotency, request_hash: 
     Ok(reply)
 }
 
-fn dropped(ctx: &WriteContext, draft: &Draft) -> StoreReply {
+fn not_stored(ctx: &WriteContext, outcome: Outcome, reason: String) -> StoreReply {
     StoreReply {
         id: None,
-        outcome: Outcome::Dropped.name().to_owned(),
+        outcome: outcome.name().to_owned(),
         state: StoreState::Indexed,
         links: Vec::new(),
         superseded: Vec::new(),
         redactions: Vec::new(),
-        reason: Some(format!(
-            "importance {} is below the threshold {}",
-            draft.memory.importance, ctx.settings.min_importance
-        )),
+        reason: Some(reason),
         review_id: None,
         operation_id: ctx.clock.next_id().to_string(),
     }

@@ -6,7 +6,9 @@ use super::{StoreRequest, WriteSettings, matching::Reading};
 use crate::{
     domain::{Author, Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, Scope, Status, Verification},
     error::{Error, ErrorCode},
-    input, text,
+    input,
+    ontology::Vocabulary,
+    text,
 };
 
 /// Longest name, title, tag or key in bytes.
@@ -39,6 +41,7 @@ pub(super) fn draft(
     request: StoreRequest,
     id: MemoryId,
     now: Timestamp,
+    vocabulary: &Vocabulary,
     settings: &WriteSettings,
 ) -> Result<Draft, Error> {
     let request_hash = hash_of_request(&request);
@@ -139,7 +142,7 @@ pub(super) fn draft(
     }
     Ok(Draft {
         review,
-        reading: Reading::of(&memory.content),
+        reading: Reading::of(memory.title.as_deref(), &memory.content, vocabulary),
         memory,
         causes: input::memory_ids("causes", &request.causes, REFERENCES_MAX)?,
         caused_by: input::memory_ids("caused_by", &request.caused_by, REFERENCES_MAX)?,

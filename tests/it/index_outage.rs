@@ -113,9 +113,9 @@ fn missing(reply: &RecallReply) -> Vec<(&str, &str)> {
 async fn a_hanging_index_leaves_words_by_the_deadline_and_is_soon_left_alone() {
     // The index would wait far beyond the deadline of a recall.
     let house = House::new(LONG, LONG).await;
-    let Config { mut read, write, review, .. } = Config::load(None).expect("the defaults");
+    let Config { mut read, write, review, ontology, .. } = Config::load(None).expect("the defaults");
     read.deadline_ms = 4000;
-    let service = Service::new(house.app.parts.clone(), read, write, review);
+    let service = Service::new(house.app.parts.clone(), read, write, review, ontology);
     house.store("the kestrel nests under the bridge", "s").await;
     until("it is found by meaning", async || missing(&recall(&service, "kestrel").await).is_empty()).await;
     house.proxy.set(Mode::Hang);

@@ -22,6 +22,7 @@ mod limits;
 mod look_back;
 mod models;
 mod moving;
+mod ontology;
 mod outage;
 mod parity;
 mod recall;

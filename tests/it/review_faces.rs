@@ -46,8 +46,7 @@ async fn an_edit_is_proposed_changed_approved_and_recalled_with_what_bears_it_ou
     let app = App::start().await;
     let (rita, olga) = (reviewer(&app, "rita").await, reviewer(&app, "olga").await);
     let scribe = agent(&app, "olga", &[]).await;
-    let evidence =
-        rita.store(json!({"content": "Since May the harbour gate opens at nine.", "scope": "global"})).await;
+    let evidence = rita.store(json!({"content": "Since May the harbour gate opens at nine.", "scope": "global"})).await;
     let body = format!("# Harbour gate\n\nThe gate opens at ten.[^mem:{evidence}]\n");
     let request = json!({"slug": "ops/gate", "title": "Harbour gate", "body": body, "evidence": [evidence],
         "rationale": "The hours were nowhere.", "run_id": "run-7"});
@@ -107,16 +106,23 @@ async fn an_edit_is_proposed_changed_approved_and_recalled_with_what_bears_it_ou
     let recalled = reader.ok("memory_recall", json!({"query": "when does the harbour gate open", "limit": 5})).await;
     let of_page = recalled["items"].as_array().expect("items").iter().find(|item| item["tags"] == json!(["wiki:page"]));
     let of_page = of_page.unwrap_or_else(|| panic!("{recalled}"));
-    assert!(of_page["content"].as_str().is_some_and(|text| text.contains("every day") && text.contains(&evidence)), "{of_page}");
+    assert!(
+        of_page["content"].as_str().is_some_and(|text| text.contains("every day") && text.contains(&evidence)),
+        "{of_page}"
+    );
     let prompt = reader.ok("memory_recall", json!({"query": "harbour gate", "format": "prompt"})).await;
     assert!(prompt["prompt"].as_str().is_some_and(|text| text.contains("every day")), "{prompt}");
 
     // Each line leads back to who said it and why.
-    let blame = "{ pageBlame(slug: \"ops/gate\") { lines { fromLine toLine revision { number author editor approvers runId
+    let blame =
+        "{ pageBlame(slug: \"ops/gate\") { lines { fromLine toLine revision { number author editor approvers runId
         proposal { uuid rationale } evidence { uuid } } } } }";
     let blamed = data(&rita, blame, json!({})).await["pageBlame"]["lines"].clone();
     let source = &blamed[0]["revision"];
-    assert_eq!((&source["author"], &source["editor"], &source["runId"]), (&json!("scribe"), &json!("rita"), &json!("run-7")));
+    assert_eq!(
+        (&source["author"], &source["editor"], &source["runId"]),
+        (&json!("scribe"), &json!("rita"), &json!("run-7"))
+    );
     assert_eq!((&source["proposal"]["uuid"], &source["evidence"][0]["uuid"]), (&id, &json!(evidence)), "{blamed}");
     let ended = scribe.ok("review_get", json!({"id": id})).await;
     assert_eq!((&ended["state"], &ended["decision"]["edited"]), (&json!("approved"), &json!(true)), "{ended}");
@@ -149,7 +155,8 @@ async fn no_agent_decides_whatever_its_rights_and_no_tool_lets_it() {
         "revertProposal(input: {id: $id}) { outcome }",
         "reviewProposals(input: {decision: APPROVE, items: [{id: $id, contentHash: \"x\"}]}) { outcome }",
     ] {
-        let answer = ask(&bot, &format!("mutation($id: ID!) {{ {mutation} }}"), json!({"id": proposed["proposal_id"]})).await;
+        let answer =
+            ask(&bot, &format!("mutation($id: ID!) {{ {mutation} }}"), json!({"id": proposed["proposal_id"]})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN", "{mutation}: {answer}");
     }
     let tools = bot.rpc("tools/list", json!({})).await["result"]["tools"].clone();
@@ -203,7 +210,8 @@ async fn many_are_decided_at_once_each_with_its_own_outcome_and_a_run_is_taken_b
     let evidence = rita.store(json!({"content": "Ships sail at dawn.", "scope": "global"})).await;
     let mut items = Vec::new();
     for (slug, risky) in [("a", false), ("b", false), ("c", true)] {
-        let mut request = json!({"slug": slug, "body": format!("Ships of {slug} sail.[^mem:{evidence}]\n"), "run_id": "run-1"});
+        let mut request =
+            json!({"slug": slug, "body": format!("Ships of {slug} sail.[^mem:{evidence}]\n"), "run_id": "run-1"});
         if !risky {
             request["evidence"] = json!([evidence]);
         }
@@ -217,9 +225,15 @@ async fn many_are_decided_at_once_each_with_its_own_outcome_and_a_run_is_taken_b
         items.iter().map(|item| json!([item["outcome"], item["proposal"]["state"]])).collect()
     };
     let dry = data(&rita, bulk, json!({"items": items, "dry": true})).await;
-    assert_eq!(states(&dry), [json!(["APPROVED", "PENDING"]), json!(["APPROVED", "PENDING"]), json!(["FAILED", "PENDING"])]);
+    assert_eq!(
+        states(&dry),
+        [json!(["APPROVED", "PENDING"]), json!(["APPROVED", "PENDING"]), json!(["FAILED", "PENDING"])]
+    );
     let done = data(&rita, bulk, json!({"items": items, "dry": false})).await;
-    assert_eq!(states(&done), [json!(["APPROVED", "APPROVED"]), json!(["APPROVED", "APPROVED"]), json!(["FAILED", "PENDING"])]);
+    assert_eq!(
+        states(&done),
+        [json!(["APPROVED", "APPROVED"]), json!(["APPROVED", "APPROVED"]), json!(["FAILED", "PENDING"])]
+    );
     let run = "mutation { revertRun(input: {runId: \"run-1\", reason: \"not that\"}) { items { outcome } userErrors { message } } }";
     let reverted = data(&rita, run, json!({})).await["revertRun"].clone();
     let outcomes = reverted["items"].as_array().expect("items").iter().filter(|item| item["outcome"] == "REVERTED");
@@ -235,7 +249,10 @@ async fn the_queue_in_numbers_is_for_reviewers() {
     ann.ok("wiki_propose", json!({"slug": "a", "body": "One.\n"})).await;
     let stats = "{ reviewStats { pending claimed ageP50Secs ageP95Secs authors { author open acceptRate } } }";
     let told = data(&rita, stats, json!({})).await["reviewStats"].clone();
-    assert_eq!((&told["pending"], &told["authors"]), (&json!(1), &json!([{"author": "ann", "open": 1, "acceptRate": null}])));
+    assert_eq!(
+        (&told["pending"], &told["authors"]),
+        (&json!(1), &json!([{"author": "ann", "open": 1, "acceptRate": null}]))
+    );
     let answer = ask(&ann, stats, json!({})).await;
     assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN", "{answer}");
 }

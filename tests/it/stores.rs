@@ -75,6 +75,7 @@ async fn measured(set: &EvalSet, graph: &str, vectors: &str, remote: &Remote) ->
         graph: graph.store,
         browse: graph.browse,
         reviews: graph.reviews,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         index,
         embedders,
@@ -82,7 +83,8 @@ async fn measured(set: &EvalSet, graph: &str, vectors: &str, remote: &Remote) ->
         drain: drain.clone(),
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
+    let Config { read, write, review, ontology, .. } = config.clone();
+    let service = Service::new(parts, read, write, review, ontology);
     let names = eval::fill(&service, set, &mut |_| {}).await.expect("stored");
     drain.catch_up().await.expect("indexed");
     let modes = vec![Mode::Semantic, Mode::Keyword, Mode::Hybrid, Mode::Associative];

@@ -238,11 +238,8 @@ async fn a_stop_loses_nothing_and_repeats_nothing_that_was_taken() {
 async fn endpoints_get_what_they_want_and_one_that_is_gone_nothing_more() {
     let app = App::start().await;
     let author = author(&app).await;
-    let (gone, choosy, all) =
-        (Receiver::start(&[410]).await, Receiver::start(&[]).await, Receiver::start(&[]).await);
-    let named = |name: &str, receiver: &Receiver, events: Value| {
-        json!({"name": name, "url": receiver.url(), "secrets": [NEW], "events": events})
-    };
+    let (gone, choosy, all) = (Receiver::start(&[410]).await, Receiver::start(&[]).await, Receiver::start(&[]).await);
+    let named = |name: &str, receiver: &Receiver, events: Value| json!({"name": name, "url": receiver.url(), "secrets": [NEW], "events": events});
     let endpoints = json!([
         named("gone", &gone, json!([])),
         named("choosy", &choosy, json!(["review.withdraw_proposal"])),

@@ -64,13 +64,8 @@ pub const COMPLETED: &[(&str, &str)] = &[
     (r#"{"type": "ref/prompt", "name": "review_checklist"}"#, "proposal_id"),
 ];
 
-const VARIABLES: &[(&str, &str)] = &[
-    ("page", "ID!"),
-    ("proposal", "ID!"),
-    ("memory", "ID!"),
-    ("ids", "[ID!]!"),
-    ("slug", "String!"),
-];
+const VARIABLES: &[(&str, &str)] =
+    &[("page", "ID!"), ("proposal", "ID!"), ("memory", "ID!"), ("ids", "[ID!]!"), ("slug", "String!")];
 
 /// A page, its memory, and an open proposal to change it.
 struct Stored {
@@ -119,7 +114,8 @@ async fn world(app: &App) -> (BTreeMap<&'static str, Client>, Vec<Stored>) {
             }
             let memory = client.store(memory).await;
             let before: Vec<&Stored> = stored.iter().filter(|earlier| sees(owner, earlier)).collect();
-            let links: String = before.iter().map(|page| format!("- [[{}]] [^mem:{}]\n", page.slug, page.memory)).collect();
+            let links: String =
+                before.iter().map(|page| format!("- [[{}]] [^mem:{}]\n", page.slug, page.memory)).collect();
             let text = format!("# About {slug}\n\nThe pier of {slug} is closed.[^mem:{memory}]\n\n{links}");
             let caller =
                 auth::authenticate(app.service.tokens(), &client.token).await.expect("answered").expect("known");
@@ -134,7 +130,8 @@ async fn world(app: &App) -> (BTreeMap<&'static str, Client>, Vec<Stored>) {
             let edit = json!({"slug": slug, "body": format!("{text}\nWords on {slug}.\n"), "base_revision": 1,
                 "rationale": format!("because of {slug}"), "evidence": [memory]});
             let proposed = client.ok("wiki_propose", edit).await;
-            let page = data(client, "query($slug: String!) { page(slug: $slug) { uuid } }", json!({"slug": slug})).await;
+            let page =
+                data(client, "query($slug: String!) { page(slug: $slug) { uuid } }", json!({"slug": slug})).await;
             stored.push(Stored {
                 owner,
                 scope,
@@ -263,9 +260,8 @@ async fn no_read_of_the_protocol_shows_anything_of_anothers_pages() {
                 text.replace("$slug", "mark_nobody").replace("$proposal", "01940000-0000-7000-8000-000000000000")
             };
             for (tool, arguments) in TOOLS {
-                let call = async |arguments: String| {
-                    client.call(tool, serde_json::from_str(&arguments).expect("JSON")).await
-                };
+                let call =
+                    async |arguments: String| client.call(tool, serde_json::from_str(&arguments).expect("JSON")).await;
                 let answer = call(filled(arguments)).await;
                 assert_clean(viewer, &stored, &answer.to_string(), &format!("{tool} {arguments}"), &[]);
                 if sees(viewer, asked) {
@@ -299,14 +295,23 @@ async fn no_read_of_the_protocol_shows_anything_of_anothers_pages() {
             }
             for (name, arguments) in PROMPTS {
                 let visible = stored.iter().find(|stored| sees(viewer, stored)).expect("a global one");
-                for arguments in [arguments.replace("$visible", &visible.proposal), filled(&arguments.replace("mark_alice_global", "$slug").replace("$visible", "$proposal"))] {
+                for arguments in [
+                    arguments.replace("$visible", &visible.proposal),
+                    filled(&arguments.replace("mark_alice_global", "$slug").replace("$visible", "$proposal")),
+                ] {
                     let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
                     let answer = client.rpc("prompts/get", json!({"name": name, "arguments": arguments})).await;
                     assert_clean(viewer, &stored, &answer.to_string(), name, &own);
                 }
             }
         }
-        assert_clean(viewer, &stored, &client.rpc("resources/list", json!({})).await.to_string(), "resources/list", &[]);
+        assert_clean(
+            viewer,
+            &stored,
+            &client.rpc("resources/list", json!({})).await.to_string(),
+            "resources/list",
+            &[],
+        );
         for query in stored.iter().map(|stored| stored.slug.as_str()).chain(["pier closed"]) {
             for mode in ["hybrid", "keyword", "associative", "recent"] {
                 let request = json!({"query": query, "mode": mode, "limit": 100});

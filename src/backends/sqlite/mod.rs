@@ -15,6 +15,7 @@ mod frequency;
 mod graph_store;
 mod journal;
 mod neighbourhood;
+mod ontology;
 mod read;
 mod review;
 mod rows;

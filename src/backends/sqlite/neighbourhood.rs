@@ -23,6 +23,9 @@ use crate::{
 
 /// Edges followed from one memory in one direction, and memories reached over one concept. A hub costs no more.
 const FAN_OUT: i64 = 200;
+/// Steps from concept to concept, and concepts that one level of the walk reaches so at most.
+const CONCEPT_STEPS: usize = 2;
+const JOINED: usize = 400;
 /// Turns of a session on either side of a seed that count as one hop.
 const TURNS: i64 = 3;
 
@@ -175,6 +178,22 @@ const MENTIONS: Timed = over_mentions!(
         visible!("e.scope")
     ]
 );
+/// Concepts that are joined to others, either way.
+const JOINED_CONCEPTS: &str = concat!(
+    "SELECT e.target FROM rarray(:concepts) asked CROSS JOIN concept_edge e ON e.source = asked.value
+     WHERE e.kind IN (SELECT value FROM rarray(:concept_kinds)) AND ",
+    visible!("e.scope"),
+    " UNION ALL
+     SELECT e.source FROM rarray(:concepts) asked CROSS JOIN concept_edge e ON e.target = asked.value
+     WHERE e.kind IN (SELECT value FROM rarray(:concept_kinds)) AND ",
+    visible!("e.scope")
+);
+const CONCEPT_EDGES: &str = concat!(
+    "SELECT e.source, e.target, e.kind, e.weight, e.reason, e.scope, e.recorded_at
+     FROM rarray(:concepts) asked CROSS JOIN concept_edge e ON e.source = asked.value
+     WHERE e.kind IN (SELECT value FROM rarray(:concept_kinds)) AND e.target IN (SELECT value FROM rarray(:concepts)) AND ",
+    visible!("e.scope")
+);
 const CONCEPTS: &str = "SELECT c.id, c.key, c.label, c.origin, c.rowid
     FROM rarray(:concepts) asked CROSS JOIN concept c ON c.rowid = asked.value";
 const TOTAL: Timed = Timed {
@@ -233,6 +252,8 @@ struct Walk<'a> {
     about: bool,
     mentions: bool,
     edge_kinds: rows::List,
+    /// Kinds of edges between concepts.
+    concept_kinds: rows::List,
     /// Whether the walk goes through the graph of an earlier moment.
     looks_back: bool,
     /// Concepts met so far; each is crossed at most once, from the level that meets it first.
@@ -247,7 +268,11 @@ impl<'a> Walk<'a> {
         query: &NeighbourhoodQuery,
         conditions: &'a Conditions,
     ) -> Result<Self, SqliteError> {
-        let edge_kinds = query.edges.iter().filter(|kind| !kind.to_concept()).map(|kind| kind.name().to_owned().into());
+        let joins = connection.prepare_cached("SELECT 1 FROM concept_edge LIMIT 1")?.exists([])?;
+        let names = |wanted: &dyn Fn(EdgeKind) -> bool| -> rows::List {
+            let kinds = query.edges.iter().filter(|kind| wanted(**kind)).map(|kind| kind.name().to_owned().into());
+            kinds.collect::<Vec<_>>().into()
+        };
         Ok(Self {
             connection,
             conditions,
@@ -257,7 +282,8 @@ impl<'a> Walk<'a> {
             truncated: false,
             about: query.edges.contains(&EdgeKind::About),
             mentions: query.edges.contains(&EdgeKind::Mentions),
-            edge_kinds: edge_kinds.collect::<Vec<_>>().into(),
+            edge_kinds: names(&|kind| !kind.to_concept() && !kind.between_concepts()),
+            concept_kinds: if joins { names(&EdgeKind::between_concepts) } else { rows::List::default() },
             looks_back: query.filter.as_of.known.is_some(),
             met: HashSet::new(),
             concepts: Vec::new(),
@@ -270,6 +296,7 @@ impl<'a> Walk<'a> {
         bind(&mut statement, &self.conditions.params())?;
         let fixed: rows::Params<'_> = vec![
             (":edge_kinds", &self.edge_kinds),
+            (":concept_kinds", &self.concept_kinds),
             (":about", &self.about),
             (":mentions", &self.mentions),
             (":fan_out", &FAN_OUT),
@@ -326,6 +353,11 @@ impl<'a> Walk<'a> {
 
     fn expand_concepts(&mut self, frontier: &[usize], distance: u32, max_uses: usize) -> Result<(), SqliteError> {
         let mut named = self.newly_named(frontier)?;
+        let named_itself: HashSet<i64> = named.iter().map(|met| met.rowid).collect();
+        if !self.concept_kinds.is_empty() {
+            let joined = self.newly_joined(&named)?;
+            named.extend(joined);
+        }
         named.sort_unstable_by_key(|met| (met.uses, met.rowid));
         let mut statement = self.timed(&NAMING_MEMORIES)?;
         for met in named {
@@ -335,13 +367,14 @@ impl<'a> Walk<'a> {
                 mentions.then_some(EdgeKind::Mentions),
             );
             let kinds: rows::List = kinds.map(|kind| kind.name().to_owned().into()).collect::<Vec<_>>().into();
-            // One use is the memory one comes from.
-            let crossed = met.uses > 1 && !kinds.is_empty() && !self.truncated;
+            // One use of a concept that is named is the memory one comes from.
+            let own = usize::from(named_itself.contains(&met.rowid));
+            let crossed = met.uses > own && !kinds.is_empty() && !self.truncated;
             if crossed {
                 bind(&mut statement, &vec![(":concept", &met.rowid), (":mention_kinds", &kinds)])?;
                 self.admit_all(&mut statement, distance)?;
             }
-            if crossed || distance == 1 {
+            if crossed || distance == 1 || own == 0 {
                 self.concepts.push(met);
             }
         }
@@ -360,14 +393,45 @@ impl<'a> Walk<'a> {
                 new.push(concept);
             }
         }
+        self.uses_of(&new)
+    }
+
+    fn uses_of(&self, concepts: &[i64]) -> Result<Vec<Met>, SqliteError> {
         let mut statement = self.timed(&USES)?;
-        bind(&mut statement, &vec![(":concepts", &rows::rowids(new))])?;
+        bind(&mut statement, &vec![(":concepts", &rows::rowids(concepts.iter().copied()))])?;
         let mut rows = statement.raw_query();
         let mut met = Vec::new();
         while let Some(row) = rows.next()? {
             met.push(Met { rowid: row.get(0)?, uses: size(row.get(1)?), about: size(row.get(2)?) });
         }
         Ok(met)
+    }
+
+    /// Concepts that an ontology joins to these, by up to two edges, and that no earlier level met.
+    fn newly_joined(&mut self, named: &[Met]) -> Result<Vec<Met>, SqliteError> {
+        let mut level: Vec<i64> = named.iter().map(|met| met.rowid).collect();
+        let mut joined = Vec::new();
+        for _ in 0..CONCEPT_STEPS {
+            let mut statement = self.statement(JOINED_CONCEPTS)?;
+            bind(&mut statement, &vec![(":concepts", &rows::rowids(level.iter().copied()))])?;
+            let mut rows = statement.raw_query();
+            level.clear();
+            while let Some(row) = rows.next()?
+                && joined.len() + level.len() < JOINED
+            {
+                let concept: i64 = row.get(0)?;
+                if self.met.insert(concept) {
+                    level.push(concept);
+                }
+            }
+            joined.extend(&level);
+        }
+        let mut used = self.uses_of(&joined)?;
+        let known: HashSet<i64> = used.iter().map(|met| met.rowid).collect();
+        // Those that nobody names lead on to others.
+        let unused = joined.iter().filter(|rowid| !known.contains(rowid));
+        used.extend(unused.map(|rowid| Met { rowid: *rowid, uses: 0, about: 0 }));
+        Ok(used)
     }
 
     /// Takes in what the statement gives, until the walk is full.
@@ -413,6 +477,9 @@ impl<'a> Walk<'a> {
         let mut edges =
             self.edges(&EDGES, &mut scopes, |to| self.reached.get(&to).map(|node| self.nodes[*node].node.id.0))?;
         edges.extend(self.edges(&MENTIONS, &mut scopes, |to| concept_ids.get(&to).copied())?);
+        if !self.concept_kinds.is_empty() {
+            edges.extend(self.concept_edges(&mut scopes, &concept_ids)?);
+        }
         let mut total = self.timed(&TOTAL)?;
         let total_memories = total.raw_query().next()?.map(|row| row.get(0)).transpose()?.map_or(0, size);
         drop(total);
@@ -439,6 +506,20 @@ impl<'a> Walk<'a> {
             }
         }
         Ok((reported, ids))
+    }
+
+    /// The edges between reported concepts.
+    fn concept_edges(&self, scopes: &mut Scopes<'_>, ids: &HashMap<i64, Uuid>) -> Result<Vec<Edge>, SqliteError> {
+        let mut statement = self.statement(CONCEPT_EDGES)?;
+        bind(&mut statement, &vec![(":concepts", &rows::rowids(ids.keys().copied()))])?;
+        let mut rows = statement.raw_query();
+        let mut edges = Vec::new();
+        while let Some(row) = rows.next()? {
+            if let (Some(from), Some(to)) = (ids.get(&row.get(0)?), ids.get(&row.get(1)?)) {
+                edges.push(edge(row, 2, *from, *to, scopes)?);
+            }
+        }
+        Ok(edges)
     }
 
     /// The edges that leave the nodes and whose other end `end` knows.

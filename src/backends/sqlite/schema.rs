@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_change_reason.sql"),
     include_str!("migrations/0006_types.sql"),
     include_str!("migrations/0007_wiki.sql"),
+    include_str!("migrations/0008_ontology.sql"),
 ];
 
 /// Marks the file as ours ("reco").

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{
     archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, journal::journal_suite,
-    review_store::review_store_suite, token_store::token_store_suite,
+    ontology_store::ontology_store_suite, review_store::review_store_suite, token_store::token_store_suite,
 };
 use crate::support::{at, change, id, memory};
 
@@ -26,6 +26,7 @@ graph_store_suite!(crate::contract::sqlite::open);
 token_store_suite!(crate::contract::sqlite::open);
 journal_suite!(crate::contract::sqlite::open);
 review_store_suite!(crate::contract::sqlite::open);
+ontology_store_suite!(crate::contract::sqlite::open);
 
 fn all() -> Visibility {
     Visibility::system("the tests of the file look at everything")

@@ -110,6 +110,7 @@ const TOOLS: &[(&str, &str)] = &[
 const RESOURCES: &[(&str, &str)] = &[
     ("memory://{id}", "memory://$id"),
     ("memory://{id}/trace", "memory://$id/trace"),
+    ("concept://{id}", "concept://$mark"),
     ("session://{id}/brief", "session://s1/brief"),
     ("session://{id}/brief", "session://own_$mark/brief"),
 ];
@@ -120,6 +121,7 @@ const PROMPTS: &[(&str, &str)] =
 const COMPLETED: &[(&str, &str)] = &[
     (r#"{"type": "ref/resource", "uri": "memory://{id}"}"#, "id"),
     (r#"{"type": "ref/resource", "uri": "memory://{id}/trace"}"#, "id"),
+    (r#"{"type": "ref/resource", "uri": "concept://{id}"}"#, "id"),
     (r#"{"type": "ref/resource", "uri": "session://{id}/brief"}"#, "id"),
     (r#"{"type": "ref/prompt", "name": "distil_session"}"#, "session_id"),
     (r#"{"type": "ref/prompt", "name": "recall_brief"}"#, "task"),

@@ -1,6 +1,7 @@
 //! Subscriptions over a web socket: the protocol, its token, its origin, and that nothing of another's comes out.
 
 use futures::{SinkExt, StreamExt};
+use recollect::domain::Right;
 use serde_json::{Value, json};
 use tokio::{
     net::TcpStream,
@@ -171,6 +172,40 @@ async fn changes_are_told_as_they_happen_in_order_and_to_those_who_may_see_them(
     );
     assert_eq!(made["id"], gone["id"]);
     assert!(timeout(Duration::from_millis(300), to_bob.0.next()).await.is_err(), "bob hears nothing else");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_progress_of_an_import_is_told_to_those_who_may_import() {
+    if crate::support::app::on_neo4j() {
+        return println!("skipped: the Neo4j store keeps no ontologies");
+    }
+    const PROGRESS: &str = "subscription { importProgress { stage done total } }";
+    let app = App::start().await;
+    let stranger = app.client("stranger", &[], &[]).await;
+    let mut socket = Socket::ready(&stranger).await;
+    socket.subscribe("1", PROGRESS).await;
+    let refused = socket.hear().await.to_string();
+    assert!(refused.contains("FORBIDDEN"), "{refused}");
+    let importer = app.client("importer", &[], &[Right::OntologyImport]).await;
+    let mut socket = Socket::ready(&importer).await;
+    socket.subscribe("1", PROGRESS).await;
+    let stage = |message: &Value| message["payload"]["data"]["importProgress"]["stage"].clone();
+    assert_eq!(stage(&socket.hear().await), "idle");
+    let import = "mutation($content: String!) { importOntology(input: {name: \"a.ttl\", content: $content}) {
+        imported { new version } userErrors { code message } } }";
+    let content = "<http://e/a> <http://www.w3.org/2004/02/skos/core#prefLabel> \"Alpha\"@en .";
+    let done = super::data(&importer, import, json!({"content": content})).await;
+    assert_eq!(done["importOntology"]["imported"], json!({"new": 1, "version": 1}), "{done}");
+    let mut told = vec![stage(&socket.hear().await)];
+    while told.last() != Some(&json!("idle")) {
+        told.push(stage(&socket.hear().await));
+    }
+    let known = ["reading", "staging", "switching", "linking", "idle"];
+    assert!(told.iter().all(|stage| known.iter().any(|known| stage == known)), "{told:?}");
+    let (code, _) = super::error(&stranger, import, json!({"content": content})).await;
+    assert_eq!(code, "FORBIDDEN");
+    let wrong = super::data(&importer, import, json!({"content": "<a> <b>"})).await;
+    assert_eq!(wrong["importOntology"]["userErrors"][0]["code"], "BAD_USER_INPUT", "{wrong}");
 }
 
 #[tokio::test]

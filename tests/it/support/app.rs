@@ -107,6 +107,7 @@ impl App {
             reviews: graph.reviews,
             index,
             embedders,
+            ontology: graph.ontology,
             tokens: graph.tokens,
             clock: Arc::new(FixedClock::at(NOON.parse().expect("a moment"))),
             drain: drain.clone(),
@@ -114,8 +115,8 @@ impl App {
         };
         change(&mut parts);
         let drain = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
-        let service =
-            Arc::new(Service::new(parts.clone(), config.read.clone(), config.write.clone(), config.review.clone()));
+        let Config { read, write, review, ontology, .. } = config.clone();
+        let service = Arc::new(Service::new(parts.clone(), read, write, review, ontology));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let metrics = telemetry::metrics_handle().expect("the only recorder");

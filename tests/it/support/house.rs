@@ -68,6 +68,7 @@ impl House {
             reviews: store.clone(),
             index,
             embedders,
+            ontology: store.clone(),
             tokens: store.clone(),
             clock: Arc::new(SystemClock),
             drain,
@@ -96,12 +97,8 @@ impl House {
             Backlog::open(self.journal.clone(), graph.clone(), settings).await.expect("a journal that is read");
         let backlog = Arc::new(backlog);
         let parts = Parts { graph: graph.clone(), backlog: Some(backlog.clone()), ..self.parts.clone() };
-        let service = Arc::new(Service::new(
-            parts,
-            self.config.read.clone(),
-            self.config.write.clone(),
-            self.config.review.clone(),
-        ));
+        let Config { read, write, review, ontology, .. } = self.config.clone();
+        let service = Arc::new(Service::new(parts, read, write, review, ontology));
         Tenant { service, graph, backlog }
     }
 
