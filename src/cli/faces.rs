@@ -66,7 +66,7 @@ fn refusal(answer: &Value, field: &Value) -> Option<Error> {
         _ => message.to_owned(),
     };
     let advice = text(&details["advice"]).map(Into::into);
-    Some(Error { code: code.unwrap_or(ErrorCode::Internal), field, message, advice, source: None })
+    Some(Error { code: code.unwrap_or(ErrorCode::Internal), field, message, place: None, advice, source: None })
 }
 
 /// An answer of GraphQL in the names of the façade: fields in snake_case, values of closed lists in small letters, nothing

@@ -14,6 +14,7 @@ use crate::{
         Right, Scope, Status, Visibility,
     },
     error::{Error, ErrorCode},
+    ontology::link_ops,
     telemetry::timed,
     text,
 };
@@ -46,8 +47,10 @@ pub fn completed(memory: Memory) -> Memory {
 pub async fn ready(ctx: &WriteContext, memories: Vec<Memory>) -> Result<Vec<Ready>, Error> {
     let pairs: Vec<(&Memory, Option<&Memory>)> = memories.iter().map(|memory| (memory, None)).collect();
     let vectors = timed("embed", ctx.vectors.embed(&pairs)).await?;
+    let vocabulary = ctx.lexicons.current().await;
     let read = tokio::task::spawn_blocking(move || {
-        memories.into_iter().map(|memory| (Reading::of(&memory.content), memory)).collect::<Vec<_>>()
+        let reading = |memory: &Memory| Reading::of(memory.title.as_deref(), &memory.content, &vocabulary);
+        memories.into_iter().map(|memory| (reading(&memory), memory)).collect::<Vec<_>>()
     });
     let read = read.await.map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let ready = |((reading, memory), vectors)| Ready { memory, vectors, reading };
@@ -67,6 +70,7 @@ pub async fn new_ops(ctx: &WriteContext, ready: Vec<Ready>, at: Timestamp) -> Re
         let (id, scope, about) = (memory.id, memory.scope.clone(), matching::about(memory.title.as_deref()));
         ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors });
         ops.extend(decide::concept_ops(id, &scope, &about, &named.mentions, at));
+        ops.extend(link_ops(id, &scope, &named.links, at));
         ops.extend(decide::mention_ops(&named.by, at));
     }
     Ok(ops)
@@ -115,8 +119,9 @@ pub async fn admit_ops(
 ) -> Result<(Vec<Op>, MemoryId), Error> {
     let Admission { memory: stored, causes, caused_by, supersedes } = admission;
     let memory = Memory { status: Status::Active, revision: stored.revision + 1, ..stored.clone() };
-    let content = memory.content.clone();
-    let reading = tokio::task::spawn_blocking(move || Reading::of(&content))
+    let vocabulary = ctx.lexicons.current().await;
+    let (title, content) = (memory.title.clone(), memory.content.clone());
+    let reading = tokio::task::spawn_blocking(move || Reading::of(title.as_deref(), &content, &vocabulary))
         .await
         .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
     let writer = member_of(&stored);
