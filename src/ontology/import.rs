@@ -231,8 +231,13 @@ async fn apply(
     tell(ctx, Stage::Switching, 0, 1);
     let version = OntologyVersion { number: staging.number, ..version };
     let (store, switch) = (ctx.store.clone(), Switch { version, removed: plan.removed });
+    let turn = ctx.turn.clone().lock_owned().await;
     // A caller that goes away meanwhile does not stop it.
-    let switched = tokio::spawn(async move { timed("switch_ontology", store.switch(&switch)).await });
+    let switched = tokio::spawn(async move {
+        let switched = timed("switch_ontology", store.switch(&switch)).await;
+        drop(turn);
+        switched
+    });
     Ok(switched.await.map_err(|_| broken())??)
 }
 
@@ -257,7 +262,10 @@ pub async fn rollback(ctx: &OntologyContext, caller: &Caller, to: i64) -> Result
         ..OntologyVersion::default()
     };
     tell(ctx, Stage::Switching, 0, 1);
-    let version = ctx.store.roll_back(number, &version).await?.ok_or_else(|| Error::not_found("version"))?;
+    let version = {
+        let _writers_wait = ctx.turn.lock().await;
+        ctx.store.roll_back(number, &version).await?.ok_or_else(|| Error::not_found("version"))?
+    };
     linked(ctx).await?;
     Ok(version.into())
 }
@@ -277,7 +285,6 @@ pub async fn versions(
 
 /// The names of the terms in force are those that are looked for from now on, and old memories follow.
 async fn linked(ctx: &OntologyContext) -> Result<usize, Error> {
-    ctx.lexicons.refresh().await?;
     link::link_behind(ctx, |done, total| tell(ctx, Stage::Linking, done, total)).await
 }
 

@@ -1,14 +1,18 @@
 //! Links memories that are there already to the concepts that their texts name. New ones are linked when they are stored.
 
-use super::{OntologyContext, lexicon::Vocabulary};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{
+    OntologyContext,
+    lexicon::{ConceptLink, Vocabulary},
+};
 use crate::{
     domain::{ChangeId, ChangeSet, Edge, Memory, MemoryId, Op, Scope, Visibility},
     error::{Error, ErrorCode},
     telemetry::timed,
 };
-use jiff::Timestamp;
-
-use super::lexicon::ConceptLink;
 
 /// Memories read and linked at once.
 const BATCH: usize = 512;
@@ -18,29 +22,36 @@ const LINKED: &str = "ontology.linked";
 /// Links all memories by the version in force, unless they are; how many got a link. `progress` is told memories done and in
 /// all. Once begun, a version is linked to its end by whoever asks next, so a kill loses nothing.
 pub async fn link_behind(ctx: &OntologyContext, progress: impl Fn(usize, usize)) -> Result<usize, Error> {
-    let vocabulary = ctx.lexicons.current().await;
-    let version = vocabulary.version().to_string();
-    if ctx.graph.meta(LINKED).await?.unwrap_or_else(|| "0".to_owned()) == version {
-        return Ok(0);
+    loop {
+        let vocabulary = ctx.lexicons.refresh().await?;
+        let version = vocabulary.version().to_string();
+        if ctx.graph.meta(LINKED).await?.unwrap_or_else(|| "0".to_owned()) == version {
+            return Ok(0);
+        }
+        // A version that came meanwhile starts it again.
+        if let Some(linked) = link_all(ctx, &vocabulary, &progress).await? {
+            ctx.graph.set_meta(LINKED, &version).await?;
+            return Ok(linked);
+        }
     }
-    let linked = link_memories(ctx, &vocabulary, progress).await?;
-    ctx.graph.set_meta(LINKED, &version).await?;
-    Ok(linked)
 }
 
-/// Links all memories by these names; how many got a link.
-pub async fn link_memories(
+/// Links all memories by these names; how many got a link. `None` if another version was put in force before the end.
+async fn link_all(
     ctx: &OntologyContext,
-    vocabulary: &std::sync::Arc<Vocabulary>,
-    progress: impl Fn(usize, usize),
-) -> Result<usize, Error> {
+    vocabulary: &Arc<Vocabulary>,
+    progress: &impl Fn(usize, usize),
+) -> Result<Option<usize>, Error> {
     let everything = Visibility::system("ontologies link memories of every scope");
     let total = ctx.graph.total_memories(&everything).await?;
     let (mut after, mut done, mut linked) = (None, 0, 0);
     loop {
         let turn = ctx.turn.lock().await;
+        if ctx.store.current().await? != vocabulary.version() {
+            return Ok(None);
+        }
         let memories = timed("link_read", ctx.graph.page(after, BATCH, &everything)).await?;
-        let Some(last) = memories.last() else { return Ok(linked) };
+        let Some(last) = memories.last() else { return Ok(Some(linked)) };
         after = Some(last.id);
         done += memories.len();
         let (names, at) = (vocabulary.clone(), ctx.clock.now());

@@ -25,7 +25,7 @@ use tokio::sync::Mutex;
 pub use export::export;
 pub use import::{ImportReply, ImportRequest, Progress, Skipped, Stage, import, rollback, versions};
 pub use lexicon::{ConceptLink, Lexicons, NamedConcept, Vocabulary};
-pub use link::{link_behind, link_memories, link_ops};
+pub use link::{link_behind, link_ops};
 pub use model::{Counts, Model, Read};
 pub use reader::{Format, Mapping, ReadError, Source, read};
 pub use rules::{Action, Rule, Rules, Violation};
@@ -47,7 +47,8 @@ pub struct OntologyContext {
     pub lexicons: Arc<Lexicons>,
     /// Limits.
     pub settings: OntologySettings,
-    /// Held while memories are read and linked, so that a change of a memory does not come between; the write path's own.
+    /// Held while memories are read and linked, so that neither a change of a memory nor another version comes between; the
+    /// write path's own.
     pub turn: Arc<Mutex<()>>,
     /// Held by the one import or rollback that is under way.
     pub importing: Arc<Mutex<()>>,
