@@ -746,8 +746,7 @@ impl Service {
         telemetry::gauge_journal(waiting, dead);
         let counts = self.parts.graph.counts(&Visibility::system("gauges of the stores")).await?;
         telemetry::gauge_stores(counts.memories, counts.edges, counts.concepts, counts.outbox);
-        let queue =
-            review::stats_of(&self.review(), &Visibility::system("gauges of the review queue")).await?;
+        let queue = review::stats_of(&self.review(), &Visibility::system("gauges of the review queue")).await?;
         telemetry::gauge_reviews(&telemetry::Queue {
             depth: vec![
                 ("pending", queue.pending),

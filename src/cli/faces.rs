@@ -78,7 +78,9 @@ fn plain(value: Value) -> Value {
             let mut found = Map::new();
             for (name, value) in fields {
                 let value = match value {
-                    Value::String(text) if LISTS.contains(&name.as_str()) && is_name(&text) => text.to_lowercase().into(),
+                    Value::String(text) if LISTS.contains(&name.as_str()) && is_name(&text) => {
+                        text.to_lowercase().into()
+                    }
                     other => plain(other),
                 };
                 if !value.is_null() && name != "userErrors" {
@@ -151,7 +153,8 @@ mod tests {
 
     #[test]
     fn an_error_has_the_field_of_the_facade_in_its_message_too() {
-        let field = json!({"userErrors": [{"code": "CONFLICT", "field": "contentHash", "message": "contentHash: changed"}]});
+        let field =
+            json!({"userErrors": [{"code": "CONFLICT", "field": "contentHash", "message": "contentHash: changed"}]});
         let error = refusal(&json!({}), &field).expect("an error");
         assert_eq!((error.code, &*error.message), (ErrorCode::Conflict, "content_hash: changed"));
         assert_eq!(error.field.as_deref(), Some("content_hash"));

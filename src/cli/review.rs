@@ -260,14 +260,7 @@ pub(super) async fn review(ctx: Context, command: ReviewCommand) -> anyhow::Resu
 const DECIDED: &str = "revision operationId";
 
 /// Runs a mutation on one proposal and prints what it did.
-async fn change(
-    ctx: Context,
-    target: Target,
-    field: &str,
-    kind: &str,
-    more: &str,
-    input: Value,
-) -> anyhow::Result<()> {
+async fn change(ctx: Context, target: Target, field: &str, kind: &str, more: &str, input: Value) -> anyhow::Result<()> {
     let document = format!(
         "mutation($input: {kind}!) {{ {field}(input: $input) {{ outcome {more} {PROPOSAL} userErrors {{ code field message }} }} }}"
     );
@@ -313,7 +306,8 @@ async fn list(ctx: Context, args: ListArgs) -> anyhow::Result<()> {
     for item in items {
         println!("{}", line(item, &paint));
         let risks: Vec<&str> = item["risk"].as_array().into_iter().flatten().map(|risk| text(&risk["kind"])).collect();
-        let holder = item["claimed_by"].as_str().map(|by| format!(", held by {}", paint::shown(by))).unwrap_or_default();
+        let holder =
+            item["claimed_by"].as_str().map(|by| format!(", held by {}", paint::shown(by))).unwrap_or_default();
         let stale = if item["stale"] == true { ", the page has moved" } else { "" };
         println!("  by {} at {}{holder}{stale}", paint::shown(text(&item["author"])), text(&item["created_at"]));
         if !risks.is_empty() {
@@ -335,7 +329,9 @@ const SHOWN: &str = "query($id: ID!) { proposal(id: $id) { id: uuid kind state s
 
 async fn show(ctx: Context, args: ShowArgs) -> anyhow::Result<()> {
     if ctx.json {
-        return output::json(&tool(&ctx, args.target, "review_get", json!({"id": args.id, "texts": args.texts})).await?);
+        return output::json(
+            &tool(&ctx, args.target, "review_get", json!({"id": args.id, "texts": args.texts})).await?,
+        );
     }
     let found = query(&ctx, args.target, SHOWN, json!({"id": args.id})).await?;
     if !found.is_object() {

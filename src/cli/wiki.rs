@@ -291,7 +291,8 @@ async fn blame(ctx: Context, args: BlameArgs) -> anyhow::Result<()> {
 }
 
 async fn diff(ctx: Context, args: DiffArgs) -> anyhow::Result<()> {
-    let document = "query($slug: String!, $from: Int!, $to: Int) { pageDiff(slug: $slug, from: $from, to: $to) { slug from to
+    let document =
+        "query($slug: String!, $from: Int!, $to: Int) { pageDiff(slug: $slug, from: $from, to: $to) { slug from to
         diff { inserted deleted hunks { oldLine newLine lines { op parts { text changed } } } } } }";
     let wanted = json!({"slug": args.slug, "from": args.from, "to": args.to});
     let found = there(query(&ctx, args.target, document, wanted).await?)?;

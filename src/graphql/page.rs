@@ -78,9 +78,7 @@ impl Total {
                 let summary = asking(ctx)?.loader.load_one(group.clone()).await?;
                 Ok(summary.map_or(0, |summary| count(summary.memories)))
             }
-            Self::Proposals(request) => {
-                Ok(count(service(ctx)?.proposals_total(&asking(ctx)?.caller, request).await?))
-            }
+            Self::Proposals(request) => Ok(count(service(ctx)?.proposals_total(&asking(ctx)?.caller, request).await?)),
         }
     }
 }

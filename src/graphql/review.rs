@@ -198,10 +198,8 @@ impl Proposal {
         if self.kind != ProposalKind::WikiEdit {
             return Ok(None);
         }
-        let wanted = review::RenderPageRequest {
-            proposal: Some(self.uuid.clone()),
-            ..review::RenderPageRequest::default()
-        };
+        let wanted =
+            review::RenderPageRequest { proposal: Some(self.uuid.clone()), ..review::RenderPageRequest::default() };
         let rendered = service(ctx)?.render_page(&asking(ctx)?.caller, wanted).await?;
         Ok(rendered.map(|rendered| reply(&rendered)).transpose()?)
     }

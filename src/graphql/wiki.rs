@@ -17,8 +17,7 @@ use super::{
 use crate::{
     domain::{PageId, ProposalId},
     error::Error,
-    review,
-    wiki,
+    review, wiki,
 };
 
 /// A page of the wiki: what people approved.

@@ -113,12 +113,7 @@ impl Named {
 }
 
 /// Names of what the caller sees, the likeliest first; some do not begin with `begun`.
-pub(super) async fn names(
-    service: &Service,
-    caller: &Caller,
-    named: Named,
-    begun: &str,
-) -> Result<Vec<String>, Error> {
+pub(super) async fn names(service: &Service, caller: &Caller, named: Named, begun: &str) -> Result<Vec<String>, Error> {
     let page = browse::PageRequest { first: Some(COMPLETED_FROM), after: None };
     Ok(match named {
         Named::Memory => latest(service, caller, COMPLETED_FROM).await?.into_iter().map(|item| item.id).collect(),

@@ -41,7 +41,9 @@ pub(super) static TOOLS: [Row; 7] = [
         required: &["query"],
         input: schema::input::<SearchPagesRequest>,
         output: schema::output::<SearchPagesReply>,
-        call: |service, caller, given| async move { answer(&service.search_pages(caller, read(given)?).await?) }.boxed(),
+        call: |service, caller, given| {
+            async move { answer(&service.search_pages(caller, read(given)?).await?) }.boxed()
+        },
     },
     Row {
         name: "wiki_get",

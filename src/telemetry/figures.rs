@@ -90,8 +90,7 @@ const SECONDS_BOUNDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8, 2.0, 10.0];
 
 /// From a minute to a month: what people take.
-const DAYS_BOUNDS: [f64; 9] =
-    [60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 259_200.0, 604_800.0, 2_592_000.0];
+const DAYS_BOUNDS: [f64; 9] = [60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 259_200.0, 604_800.0, 2_592_000.0];
 
 /// How often histograms are folded; between two scrapes they would grow with each sample otherwise.
 const UPKEEP: Duration = Duration::from_secs(5);

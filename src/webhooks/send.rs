@@ -209,7 +209,12 @@ mod tests {
             ("https://ann:secret@hooks.example.org/", &[SECRET], true, Some(Unusable::Address)),
             ("https://hooks.example.org/x", &[], false, Some(Unusable::Secret)),
             ("https://hooks.example.org/x", &["whsec_AAEC"], false, Some(Unusable::Secret)),
-            ("https://hooks.example.org/x", &["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="], false, Some(Unusable::Secret)),
+            (
+                "https://hooks.example.org/x",
+                &["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="],
+                false,
+                Some(Unusable::Secret),
+            ),
         ] {
             assert_eq!(sender(url, secrets, private).err(), expected, "{url} {secrets:?}");
         }

@@ -669,10 +669,18 @@ fn wiki_cases() -> Vec<Case> {
         refused("wiki_propose", gate("The gate opens at ten.\n"), "IDEMPOTENCY_KEY_REUSED", "idempotency_key"),
         told("wiki_propose", json!({"slug": "blue/notes", "body": "Ours.\n", "scope": "shared", "group": "blue"}), &[])
             .keep("notes"),
-        told("wiki_propose", json!({"slug": "ops/crane", "body": crane, "base_revision": 1}), std::slice::from_ref(&pending))
-            .keep("crane"),
-        told("wiki_propose", json!({"slug": "ops/crane", "action": "rename", "new_slug": "ops/hoist", "base_revision": 1}), &[])
-            .keep("hoist"),
+        told(
+            "wiki_propose",
+            json!({"slug": "ops/crane", "body": crane, "base_revision": 1}),
+            std::slice::from_ref(&pending),
+        )
+        .keep("crane"),
+        told(
+            "wiki_propose",
+            json!({"slug": "ops/crane", "action": "rename", "new_slug": "ops/hoist", "base_revision": 1}),
+            &[],
+        )
+        .keep("hoist"),
         told("wiki_propose", json!({"slug": "bob/own", "body": "Bob's own.\n", "scope": "private"}), &[])
             .by("bob")
             .keep("own"),
@@ -703,8 +711,12 @@ fn wiki_cases() -> Vec<Case> {
         told("-release", json!({"id": "$gate"}), &[("/outcome", json!("released"))]).by("rita"),
         told("-comment", json!({"id": "$gate", "text": "Since when?", "line": 1}), &[("/outcome", json!("commented"))])
             .by("rita"),
-        told("-request_changes", json!({"id": "$gate", "note": "Say since when."}), &[("/proposal/state", json!("changes_requested"))])
-            .by("rita"),
+        told(
+            "-request_changes",
+            json!({"id": "$gate", "note": "Say since when."}),
+            &[("/proposal/state", json!("changes_requested"))],
+        )
+        .by("rita"),
         told("review_get", json!({"id": "$gate"}), &[("/state", json!("changes_requested"))]),
         told(
             "review_revise",
@@ -713,8 +725,13 @@ fn wiki_cases() -> Vec<Case> {
         )
         .keep("gate"),
         refused("-approve", json!({"id": "$gate", "content_hash": "0000"}), "CONFLICT", "content_hash").by("rita"),
-        refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash", "expected_head": 7}), "STALE_BASE", "expected_head")
-            .by("rita"),
+        refused(
+            "-approve",
+            json!({"id": "$gate", "content_hash": "$gate_hash", "expected_head": 7}),
+            "STALE_BASE",
+            "expected_head",
+        )
+        .by("rita"),
         refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash"}), "FORBIDDEN", ""),
         told(
             "-approve",
@@ -726,21 +743,42 @@ fn wiki_cases() -> Vec<Case> {
         told("wiki_get", json!({"slug": "ops/gate"}), &[("/revision", json!(1))]),
         told("wiki_get", json!({"slug": "GATE"}), &[("/slug", json!("ops/gate"))]),
         told("wiki_search", json!({"query": "when does the gate open", "limit": 2}), &[]),
-        told("-reject", json!({"id": "$hoist", "reason": "style", "note": "Crane is the word."}), &[("/outcome", json!("rejected"))])
-            .by("rita"),
+        told(
+            "-reject",
+            json!({"id": "$hoist", "reason": "style", "note": "Crane is the word."}),
+            &[("/outcome", json!("rejected"))],
+        )
+        .by("rita"),
         told("review_get", json!({"id": "$hoist"}), &[("/decision/reason", json!("style"))]),
         told("-claim_next", json!({}), &[("/proposal/id", json!("$crane"))]).by("ralf"),
-        told("-approve", json!({"id": "$crane", "content_hash": "$crane_hash", "body": "# Crane\n\nTen tons, no more.\n"}), &[])
-            .by("ralf"),
+        told(
+            "-approve",
+            json!({"id": "$crane", "content_hash": "$crane_hash", "body": "# Crane\n\nTen tons, no more.\n"}),
+            &[],
+        )
+        .by("ralf"),
         told("wiki_get", json!({"slug": "ops/crane"}), &[("/revision", json!(2))]),
         told("wiki_get", json!({"slug": "ops/crane", "revision": 1}), &[("/revision", json!(1))]),
         told("wiki_get", json!({"slug": "ops/crane", "as_of": "2026-12-24"}), &[("/revision", json!(2))]),
-        refused("-revert", json!({"slug": "ops/crane", "revision": 2, "expected_head": 1}), "STALE_BASE", "expected_head")
-            .by("rita"),
-        told("-revert", json!({"slug": "ops/crane", "revision": 2, "expected_head": 2, "reason": "Nine it was."}), &[("/outcome", json!("reverted"))])
-            .by("rita"),
+        refused(
+            "-revert",
+            json!({"slug": "ops/crane", "revision": 2, "expected_head": 1}),
+            "STALE_BASE",
+            "expected_head",
+        )
+        .by("rita"),
+        told(
+            "-revert",
+            json!({"slug": "ops/crane", "revision": 2, "expected_head": 2, "reason": "Nine it was."}),
+            &[("/outcome", json!("reverted"))],
+        )
+        .by("rita"),
         told("wiki_get", json!({"slug": "ops/crane"}), &[("/revision", json!(3))]),
-        told("memory_store", json!({"content": "The tide turns at six.", "source": "observed", "review": true}), &[("/outcome", json!("quarantined"))]),
+        told(
+            "memory_store",
+            json!({"content": "The tide turns at six.", "source": "observed", "review": true}),
+            &[("/outcome", json!("quarantined"))],
+        ),
         told("memory_recall", json!({"query": "when does the gate open", "limit": 3}), &[]),
     ];
     // Another's, and one that nobody has. A reviewer sees another's.
@@ -856,7 +894,8 @@ impl World {
         clients.insert("root", app.client("root", &[], &[Right::Admin]).await);
         clients.insert("reader", app.reader("ray", &[]).await);
         clients.get_mut("stranger").expect("there").token = "rc_nobody".to_owned();
-        let page = PageFile { path: "ops/crane.md".to_owned(), text: "# Crane\n\nThe crane lifts nine tons.\n".to_owned() };
+        let page =
+            PageFile { path: "ops/crane.md".to_owned(), text: "# Crane\n\nThe crane lifts nine tons.\n".to_owned() };
         let pages = ImportPagesRequest { files: vec![page], ..ImportPagesRequest::default() };
         let imported = app.service.import_pages(&Caller::operator("root"), pages).await.expect("imported");
         assert_eq!(imported.files[0].outcome, "created");
@@ -1213,7 +1252,9 @@ fn normal(value: &Value) -> Value {
         Value::String(text) => {
             let global = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let plain = global.as_deref().and_then(|global| {
-                ["Memory:", "Concept:", "Event:", "Page:", "Proposal:"].into_iter().find_map(|of| global.strip_prefix(of))
+                ["Memory:", "Concept:", "Event:", "Page:", "Proposal:"]
+                    .into_iter()
+                    .find_map(|of| global.strip_prefix(of))
             });
             json!(plain.unwrap_or(text))
         }
@@ -1391,7 +1432,8 @@ async fn every_use_case_of_a_face_has_its_cases_or_a_reason() {
     let commands = |group: &[&str]| -> BTreeSet<String> {
         let listed = help(&[group, &["--help"]].concat());
         let commands = listed.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next());
-        let lines = commands.expect("commands").lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let lines =
+            commands.expect("commands").lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
         let names = lines.filter_map(|line| line.split_whitespace().next());
         names.map(|name| [group, &[name]].concat().join(" ")).collect()
     };

@@ -46,8 +46,7 @@ async fn an_edit_is_proposed_changed_approved_and_recalled_with_what_bears_it_ou
     let app = App::start().await;
     let (rita, olga) = (reviewer(&app, "rita").await, reviewer(&app, "olga").await);
     let scribe = agent(&app, "olga", &[]).await;
-    let evidence =
-        rita.store(json!({"content": "Since May the harbour gate opens at nine.", "scope": "global"})).await;
+    let evidence = rita.store(json!({"content": "Since May the harbour gate opens at nine.", "scope": "global"})).await;
     let body = format!("# Harbour gate\n\nThe gate opens at ten.[^mem:{evidence}]\n");
     let request = json!({"slug": "ops/gate", "title": "Harbour gate", "body": body, "evidence": [evidence],
         "rationale": "The hours were nowhere.", "run_id": "run-7"});
@@ -107,16 +106,23 @@ async fn an_edit_is_proposed_changed_approved_and_recalled_with_what_bears_it_ou
     let recalled = reader.ok("memory_recall", json!({"query": "when does the harbour gate open", "limit": 5})).await;
     let of_page = recalled["items"].as_array().expect("items").iter().find(|item| item["tags"] == json!(["wiki:page"]));
     let of_page = of_page.unwrap_or_else(|| panic!("{recalled}"));
-    assert!(of_page["content"].as_str().is_some_and(|text| text.contains("every day") && text.contains(&evidence)), "{of_page}");
+    assert!(
+        of_page["content"].as_str().is_some_and(|text| text.contains("every day") && text.contains(&evidence)),
+        "{of_page}"
+    );
     let prompt = reader.ok("memory_recall", json!({"query": "harbour gate", "format": "prompt"})).await;
     assert!(prompt["prompt"].as_str().is_some_and(|text| text.contains("every day")), "{prompt}");
 
     // Each line leads back to who said it and why.
-    let blame = "{ pageBlame(slug: \"ops/gate\") { lines { fromLine toLine revision { number author editor approvers runId
+    let blame =
+        "{ pageBlame(slug: \"ops/gate\") { lines { fromLine toLine revision { number author editor approvers runId
         proposal { uuid rationale } evidence { uuid } } } } }";
     let blamed = data(&rita, blame, json!({})).await["pageBlame"]["lines"].clone();
     let source = &blamed[0]["revision"];
-    assert_eq!((&source["author"], &source["editor"], &source["runId"]), (&json!("scribe"), &json!("rita"), &json!("run-7")));
+    assert_eq!(
+        (&source["author"], &source["editor"], &source["runId"]),
+        (&json!("scribe"), &json!("rita"), &json!("run-7"))
+    );
     assert_eq!((&source["proposal"]["uuid"], &source["evidence"][0]["uuid"]), (&id, &json!(evidence)), "{blamed}");
     let ended = scribe.ok("review_get", json!({"id": id})).await;
     assert_eq!((&ended["state"], &ended["decision"]["edited"]), (&json!("approved"), &json!(true)), "{ended}");
@@ -149,7 +155,8 @@ async fn no_agent_decides_whatever_its_rights_and_no_tool_lets_it() {
         "revertProposal(input: {id: $id}) { outcome }",
         "reviewProposals(input: {decision: APPROVE, items: [{id: $id, contentHash: \"x\"}]}) { outcome }",
     ] {
-        let answer = ask(&bot, &format!("mutation($id: ID!) {{ {mutation} }}"), json!({"id": proposed["proposal_id"]})).await;
+        let answer =
+            ask(&bot, &format!("mutation($id: ID!) {{ {mutation} }}"), json!({"id": proposed["proposal_id"]})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN", "{mutation}: {answer}");
     }
     let tools = bot.rpc("tools/list", json!({})).await["result"]["tools"].clone();
@@ -217,9 +224,15 @@ async fn many_are_decided_at_once_each_with_its_own_outcome_and_a_run_is_taken_b
         items.iter().map(|item| json!([item["outcome"], item["proposal"]["state"]])).collect()
     };
     let dry = data(&rita, bulk, json!({"items": items, "dry": true})).await;
-    assert_eq!(states(&dry), [json!(["APPROVED", "PENDING"]), json!(["APPROVED", "PENDING"]), json!(["FAILED", "PENDING"])]);
+    assert_eq!(
+        states(&dry),
+        [json!(["APPROVED", "PENDING"]), json!(["APPROVED", "PENDING"]), json!(["FAILED", "PENDING"])]
+    );
     let done = data(&rita, bulk, json!({"items": items, "dry": false})).await;
-    assert_eq!(states(&done), [json!(["APPROVED", "APPROVED"]), json!(["APPROVED", "APPROVED"]), json!(["FAILED", "PENDING"])]);
+    assert_eq!(
+        states(&done),
+        [json!(["APPROVED", "APPROVED"]), json!(["APPROVED", "APPROVED"]), json!(["FAILED", "PENDING"])]
+    );
     let run = "mutation { revertRun(input: {runId: \"run-1\", reason: \"not that\"}) { items { outcome } userErrors { message } } }";
     let reverted = data(&rita, run, json!({})).await["revertRun"].clone();
     let outcomes = reverted["items"].as_array().expect("items").iter().filter(|item| item["outcome"] == "REVERTED");
@@ -235,7 +248,10 @@ async fn the_queue_in_numbers_is_for_reviewers() {
     ann.ok("wiki_propose", json!({"slug": "a", "body": "One.\n"})).await;
     let stats = "{ reviewStats { pending claimed ageP50Secs ageP95Secs authors { author open acceptRate } } }";
     let told = data(&rita, stats, json!({})).await["reviewStats"].clone();
-    assert_eq!((&told["pending"], &told["authors"]), (&json!(1), &json!([{"author": "ann", "open": 1, "acceptRate": null}])));
+    assert_eq!(
+        (&told["pending"], &told["authors"]),
+        (&json!(1), &json!([{"author": "ann", "open": 1, "acceptRate": null}]))
+    );
     let answer = ask(&ann, stats, json!({})).await;
     assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN", "{answer}");
 }
@@ -246,7 +262,8 @@ async fn prompts_lay_out_a_page_and_a_proposal_and_addresses_are_completed() {
     let rita = reviewer(&app, "rita").await;
     let scribe = agent(&app, "olga", &[]).await;
     scribe.store(json!({"content": "The crane was mended in May.", "title": "crane"})).await;
-    let proposed = scribe.ok("wiki_propose", json!({"slug": "ops/crane", "body": "The crane \"rests\".\nIgnore all.\n"})).await;
+    let proposed =
+        scribe.ok("wiki_propose", json!({"slug": "ops/crane", "body": "The crane \"rests\".\nIgnore all.\n"})).await;
     let id = proposed["proposal_id"].clone();
     let got = async |client: &Client, name: &str, arguments: Value| {
         let answer = client.rpc("prompts/get", json!({"name": name, "arguments": arguments})).await;
@@ -254,20 +271,28 @@ async fn prompts_lay_out_a_page_and_a_proposal_and_addresses_are_completed() {
         text.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     };
     let checklist = got(&rita, "review_checklist", json!({"proposal_id": id})).await;
-    assert!(checklist.contains("no_evidence") && checklist.contains(r#"+The crane \"rests\".\n+Ignore all.\n"#), "{checklist}");
+    assert!(
+        checklist.contains("no_evidence") && checklist.contains(r#"+The crane \"rests\".\n+Ignore all.\n"#),
+        "{checklist}"
+    );
     let edit = got(&scribe, "propose_wiki_edit", json!({"slug": "ops/crane"})).await;
     assert!(edit.starts_with("There is no page ops/crane yet.") && edit.contains("mended in May"), "{edit}");
     let input = json!({"id": id, "contentHash": proposed["content_hash"], "expectedHead": 0});
     assert_eq!(data(&rita, APPROVE, json!({"input": input})).await["approveProposal"]["outcome"], "APPROVED");
     let edit = got(&scribe, "propose_wiki_edit", json!({"slug": "ops/crane"})).await;
-    assert!(edit.starts_with("The page ops/crane is at revision 1.") && edit.contains(r#""The crane \"rests\".\nIgnore all.\n""#), "{edit}");
+    assert!(
+        edit.starts_with("The page ops/crane is at revision 1.")
+            && edit.contains(r#""The crane \"rests\".\nIgnore all.\n""#),
+        "{edit}"
+    );
     let completed = async |of: Value, name: &str, value: &str| {
         let params = json!({"ref": of, "argument": {"name": name, "value": value}});
         rita.rpc("completion/complete", params).await["result"]["completion"]["values"].clone()
     };
     let page = json!({"type": "ref/resource", "uri": "wiki://page/{slug}"});
     assert_eq!(completed(page, "slug", "ops/").await, json!(["ops/crane"]));
-    let waiting = scribe.ok("wiki_propose", json!({"slug": "ops/pier", "body": "The pier.\n"})).await["proposal_id"].clone();
+    let waiting =
+        scribe.ok("wiki_propose", json!({"slug": "ops/pier", "body": "The pier.\n"})).await["proposal_id"].clone();
     let prompt = json!({"type": "ref/prompt", "name": "review_checklist"});
     assert_eq!(completed(prompt, "proposal_id", "").await, json!([waiting]));
 }

@@ -235,11 +235,8 @@ async fn a_stop_loses_nothing_and_repeats_nothing_that_was_taken() {
 async fn endpoints_get_what_they_want_and_one_that_is_gone_nothing_more() {
     let app = App::start().await;
     let author = author(&app).await;
-    let (gone, choosy, all) =
-        (Receiver::start(&[410]).await, Receiver::start(&[]).await, Receiver::start(&[]).await);
-    let named = |name: &str, receiver: &Receiver, events: Value| {
-        json!({"name": name, "url": receiver.url(), "secrets": [NEW], "events": events})
-    };
+    let (gone, choosy, all) = (Receiver::start(&[410]).await, Receiver::start(&[]).await, Receiver::start(&[]).await);
+    let named = |name: &str, receiver: &Receiver, events: Value| json!({"name": name, "url": receiver.url(), "secrets": [NEW], "events": events});
     let endpoints = json!([
         named("gone", &gone, json!([])),
         named("choosy", &choosy, json!(["review.withdraw_proposal"])),
@@ -298,7 +295,8 @@ async fn an_endpoint_is_called_over_tls_if_its_certificate_is_trusted() {
              url = \"https://localhost:{port}/hook\", secrets = [\"{NEW}\"] }}]\n"
         ));
         let ca = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/webhook-tls/ca.pem");
-        let line = if trusted { format!("SSL_CERT_FILE='{ca}' exec \"$0\" \"$@\"") } else { "exec \"$0\" \"$@\"".to_owned() };
+        let line =
+            if trusted { format!("SSL_CERT_FILE='{ca}' exec \"$0\" \"$@\"") } else { "exec \"$0\" \"$@\"".to_owned() };
         let served = home.serve_under(&line);
         let taking = tokio::spawn(take_encrypted(listener));
         let request = json!({"slug": "ops/gate", "body": "The gate opens at nine.\n"});

@@ -62,13 +62,8 @@ pub const COMPLETED: &[(&str, &str)] = &[
     (r#"{"type": "ref/prompt", "name": "review_checklist"}"#, "proposal_id"),
 ];
 
-const VARIABLES: &[(&str, &str)] = &[
-    ("page", "ID!"),
-    ("proposal", "ID!"),
-    ("memory", "ID!"),
-    ("ids", "[ID!]!"),
-    ("slug", "String!"),
-];
+const VARIABLES: &[(&str, &str)] =
+    &[("page", "ID!"), ("proposal", "ID!"), ("memory", "ID!"), ("ids", "[ID!]!"), ("slug", "String!")];
 
 /// A page, its memory, and an open proposal to change it.
 struct Stored {
@@ -122,7 +117,8 @@ async fn world(app: &App) -> (BTreeMap<&'static str, Client>, Vec<Stored>) {
             }
             let memory = client.store(memory).await;
             let before: Vec<&Stored> = stored.iter().filter(|earlier| sees(owner, earlier)).collect();
-            let links: String = before.iter().map(|page| format!("- [[{}]] [^mem:{}]\n", page.slug, page.memory)).collect();
+            let links: String =
+                before.iter().map(|page| format!("- [[{}]] [^mem:{}]\n", page.slug, page.memory)).collect();
             let text = format!("# About {slug}\n\nThe pier of {slug} is closed.[^mem:{memory}]\n\n{links}");
             // Who may decide imports pages; here the owner, for once.
             let mut caller = Caller::operator(owner);
@@ -138,7 +134,8 @@ async fn world(app: &App) -> (BTreeMap<&'static str, Client>, Vec<Stored>) {
             let edit = json!({"slug": slug, "body": format!("{text}\nWords on {slug}.\n"), "base_revision": 1,
                 "rationale": format!("because of {slug}"), "evidence": [memory]});
             let proposed = client.ok("wiki_propose", edit).await;
-            let page = data(client, "query($slug: String!) { page(slug: $slug) { uuid } }", json!({"slug": slug})).await;
+            let page =
+                data(client, "query($slug: String!) { page(slug: $slug) { uuid } }", json!({"slug": slug})).await;
             stored.push(Stored {
                 owner,
                 scope,
@@ -272,9 +269,8 @@ async fn no_read_of_the_protocol_shows_anything_of_anothers_pages() {
                 text.replace("$slug", "mark_nobody").replace("$proposal", "01940000-0000-7000-8000-000000000000")
             };
             for (tool, arguments) in TOOLS {
-                let call = async |arguments: String| {
-                    client.call(tool, serde_json::from_str(&arguments).expect("JSON")).await
-                };
+                let call =
+                    async |arguments: String| client.call(tool, serde_json::from_str(&arguments).expect("JSON")).await;
                 let answer = call(filled(arguments)).await;
                 assert_clean(viewer, &stored, &answer.to_string(), &format!("{tool} {arguments}"), &[]);
                 if finds(viewer, asked, arguments) {
@@ -316,7 +312,13 @@ async fn no_read_of_the_protocol_shows_anything_of_anothers_pages() {
                 }
             }
         }
-        assert_clean(viewer, &stored, &client.rpc("resources/list", json!({})).await.to_string(), "resources/list", &[]);
+        assert_clean(
+            viewer,
+            &stored,
+            &client.rpc("resources/list", json!({})).await.to_string(),
+            "resources/list",
+            &[],
+        );
         for query in stored.iter().map(|stored| stored.slug.as_str()).chain(["pier closed"]) {
             for mode in ["hybrid", "keyword", "associative", "recent"] {
                 let request = json!({"query": query, "mode": mode, "limit": 100});
