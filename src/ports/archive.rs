@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::PortError;
-use crate::domain::{ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, Scope, UnknownName, names};
+use crate::domain::{
+    ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, ProposalId, ProposalKind, ProposalState,
+    Record, Scope, UnknownName, names,
+};
 
 names! {
     /// A kind of row. In the order in which they are written: what a row names is there before it.
@@ -44,6 +47,8 @@ names! {
         Events = "events",
         /// Votes on memories.
         Votes = "votes",
+        /// Pages, revisions and proposals.
+        Records = "records",
         /// The audit log and the change log.
         Changes = "changes",
         /// Answers given under idempotency keys.
@@ -146,6 +151,32 @@ pub struct VoteRow {
     pub at: Timestamp,
 }
 
+/// A page, a revision or a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordRow {
+    /// The record.
+    pub record: Record,
+    /// The text beside it.
+    pub text: Option<String>,
+}
+
+/// What became of a proposal by a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecidedRow {
+    /// The proposal.
+    pub proposal: ProposalId,
+    /// Its kind.
+    pub kind: ProposalKind,
+    /// Its state after the change.
+    pub state: ProposalState,
+    /// Who wrote it.
+    pub author: String,
+    /// Who may be told.
+    pub scope: Scope,
+}
+
 /// What a change did to a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -178,6 +209,9 @@ pub struct ChangeRow {
     pub ops: u64,
     /// The memories it touched, by id.
     pub memories: Vec<TouchedRow>,
+    /// The proposals it moved, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<DecidedRow>,
 }
 
 /// An answer given under an idempotency key.
@@ -236,6 +270,8 @@ pub enum Row {
     Event(Box<Event>),
     /// See [`Part::Votes`].
     Vote(VoteRow),
+    /// See [`Part::Records`].
+    Record(Box<RecordRow>),
     /// See [`Part::Changes`].
     Change(ChangeRow),
     /// See [`Part::Answers`].
@@ -260,6 +296,7 @@ impl Row {
             Part::MentionStates => Self::MentionState(serde_json::from_str(json)?),
             Part::Events => Self::Event(serde_json::from_str(json)?),
             Part::Votes => Self::Vote(serde_json::from_str(json)?),
+            Part::Records => Self::Record(serde_json::from_str(json)?),
             Part::Changes => Self::Change(serde_json::from_str(json)?),
             Part::Answers => Self::Answer(serde_json::from_str(json)?),
             Part::Vectors => Self::Vectors(serde_json::from_str(json)?),

@@ -18,8 +18,8 @@ mod token_store;
 mod vector_index;
 
 pub use archive::{
-    AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, Row, RowPage,
-    TokenRow, TouchedRow, VectorsRow, VoteRow,
+    AnswerRow, Archive, ArchiveSource, ChangeRow, DecidedRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part,
+    RecordRow, Row, RowPage, TokenRow, TouchedRow, VectorsRow, VoteRow,
 };
 pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;

@@ -3,7 +3,7 @@
 //! Approval is bound to the hash of this, so a page that moved between reading and deciding shows in the hash: nothing
 //! that nobody read goes live.
 
-use super::{ReviewContext, access::page_in_scope};
+use super::{ReviewContext, access::page_in_scope, record::off_thread};
 use crate::{
     domain::{Base, Page, PageChange, PageId, PageMeta, Proposal, Record, Scope, Subject, Visibility},
     error::{Error, ErrorCode},
@@ -104,8 +104,12 @@ pub(super) async fn candidate(ctx: &ReviewContext<'_>, proposal: &Proposal) -> R
         (PageChange::Create, Some(_)) => PageChange::Edit,
         (change, _) => *change,
     };
-    let joined = join(base_state.as_ref(), head.as_ref(), &proposed, change);
-    Ok(Candidate { proposed, base: base_state, head, change, joined, scope: page_scope.clone() })
+    let scope = page_scope.clone();
+    off_thread(move || {
+        let joined = join(base_state.as_ref(), head.as_ref(), &proposed, change);
+        Candidate { proposed, base: base_state, head, change, joined, scope }
+    })
+    .await
 }
 
 /// The page with this id.

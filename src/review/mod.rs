@@ -21,6 +21,7 @@ mod record;
 mod reply;
 mod request;
 mod revert;
+mod revise;
 mod risk;
 mod settings;
 mod undo;
@@ -30,9 +31,7 @@ pub use decide::{approve_proposal, expire_proposals, reject_proposal, request_ch
 pub use events::{review_events, review_stats, stats_of};
 pub use folder::{export_pages, import_pages};
 pub use pages::{page, page_blame, page_diff, page_history, pages, pages_by_id, render_page, search_pages};
-pub use propose::{
-    comment_on_proposal, propose_decision, propose_edit, resolve_proposal, revise_proposal, withdraw_proposal,
-};
+pub use propose::{propose_decision, propose_edit};
 pub use queue::{proposal, proposals, proposals_by_id, proposals_total};
 pub use reply::{
     ApprovalRecord, AuthorStats, BlamedLines, BulkReply, Citation, CommentRecord, ConflictRecord, DecisionRecord,
@@ -48,6 +47,7 @@ pub use request::{
     WithdrawProposalRequest,
 };
 pub use revert::{revert_proposal, revert_revision, revert_run};
+pub use revise::{comment_on_proposal, resolve_proposal, revise_proposal, withdraw_proposal};
 pub use settings::{ProtectedPages, ReviewSettings};
 pub use undo::undo_decision;
 

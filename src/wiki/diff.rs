@@ -9,7 +9,7 @@ use super::words::{lines, words};
 /// Unchanged lines around a change that are shown with it.
 const CONTEXT: usize = 3;
 /// Blocks of more words than this are shown as wholly changed: comparing them takes longer than a reader gains.
-const MAX_WORDS: usize = 8_000;
+const MAX_WORDS: usize = 4_000;
 
 /// What changed between two texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -3,9 +3,14 @@
 //! Nothing is dropped and nothing is said twice: a change that both made counts once, and where both changed the same
 //! place differently the result is a clash that somebody must resolve.
 
-use similar::{MergeResolution, TextMerge};
+use similar::{Algorithm, MergeResolution, TextMerge, TextMergeConfig};
 
-use super::words::words;
+use super::words::{lines, words};
+
+/// Texts of more lines than this are compared by their rare lines first: the shortest edit takes too long to find.
+const MANY_LINES: usize = 8_000;
+/// Places of more words than this are not joined by words.
+const MAX_WORDS: usize = 8_000;
 
 /// Two edits joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +79,9 @@ pub fn merge(base: &str, head: &str, proposed: &str) -> Merge {
     if base == head {
         return Merge::Clean(proposed.to_owned());
     }
-    let merge = TextMerge::from_lines(base, head, proposed);
+    let many = [base, head, proposed].map(|text| text.matches('\n').count()).iter().sum::<usize>() > MANY_LINES;
+    let algorithm = if many { Algorithm::Histogram } else { Algorithm::Myers };
+    let merge = TextMergeConfig::new().algorithm(algorithm).merge_lines(base, head, proposed);
     let mut pieces = Pieces::default();
     for region in merge.regions() {
         let head_text: String = region.ours_range().filter_map(|at| merge.ours_line(at)).collect();
@@ -84,7 +91,9 @@ pub fn merge(base: &str, head: &str, proposed: &str) -> Merge {
             MergeResolution::Theirs => pieces.agree(&proposed_text),
             _ => {
                 let base_text: String = region.base_range().filter_map(|at| merge.base_line(at)).collect();
-                match by_words(&base_text, &head_text, &proposed_text) {
+                let joined = contained(&base_text, &head_text, &proposed_text)
+                    .or_else(|| by_words(&base_text, &head_text, &proposed_text));
+                match joined {
                     Some(joined) => pieces.agree(&joined),
                     None => pieces.0.push(Piece::Clash(Clash {
                         line: region.ours_range().start + 1,
@@ -141,10 +150,25 @@ impl Pieces {
     }
 }
 
+/// The longer side, if both made the same change of the base and one side added lines within it.
+fn contained(base: &str, head: &str, proposed: &str) -> Option<String> {
+    let (base, head, proposed) = (lines(base), lines(head), lines(proposed));
+    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(one, other)| one == other).count();
+    let above = same(&mut head.iter().zip(&proposed));
+    let below = same(&mut head[above..].iter().rev().zip(proposed[above..].iter().rev()));
+    let (short, long) = if head.len() < proposed.len() { (&head, &proposed) } else { (&proposed, &head) };
+    // As many lines as the base had: what is added stands for none of them.
+    (above + below == short.len() && above + below >= base.len()).then(|| long.concat())
+}
+
 /// The same by words, if both sides keep most of the base: else words that happen to be in all three would be taken for
 /// what was kept, and sentences shuffled into each other.
 fn by_words(base: &str, head: &str, proposed: &str) -> Option<String> {
-    let spelled = [base, head, proposed].map(spell);
+    let texts = [base, head, proposed];
+    if texts.map(|text| words(text).len()).iter().sum::<usize>() > MAX_WORDS {
+        return None;
+    }
+    let spelled = texts.map(spell);
     let [base_words, head_words, proposed_words] = &spelled;
     let merge = TextMerge::from_lines(base_words.as_str(), head_words.as_str(), proposed_words.as_str());
     let kept = |resolutions: [MergeResolution; 2]| -> usize {
@@ -186,6 +210,8 @@ mod tests {
             ("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"),
             ("a\nb\nc\n", "b\nc\n", "a\nb\nc\nd\n", "b\nc\nd\n"),
             ("a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n"),
+            // The same change, and more beside it.
+            ("a\nb\nc\n", "a\nB\nc\n", "a\nB\nmore\nc\n", "a\nB\nmore\nc\n"),
             // Within a line, by words and by Chinese characters.
             (
                 "the quick brown fox jumps\n",

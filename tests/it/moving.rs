@@ -183,7 +183,10 @@ async fn archives_of_every_format_so_far_are_read() {
         let archive = ArchiveFolder::open(&sample(format), |_, _| {}).await.unwrap();
         let ((store, _keep), index) = (file().await, small_index());
         carry(&archive, &whole(&store, &index), Part::ALL, |_, _| {}).await.unwrap();
-        assert_eq!(rows(&whole(&store, &index)).await, rows(&newest).await, "format {format}");
+        let (read, newest) = (rows(&whole(&store, &index)).await, rows(&newest).await);
+        // An older format lacks what there was not yet.
+        assert!(read.iter().all(|row| newest.contains(row)), "format {format}");
+        assert!(format < FORMAT || read.len() == newest.len(), "format {format}");
     }
 }
 
@@ -207,7 +210,7 @@ async fn a_damaged_archive_is_refused_and_its_file_named() {
         (Box::new(change("manifest.json", "\"rows\"", "\"lines\"")), &["manifest.json is damaged", "lines"]),
         (
             Box::new(change("manifest.json", "\"format\": 1", "\"format\": 99")),
-            &["format 99", "up to 1", "newer program"],
+            &["format 99", "up to 2", "newer program"],
         ),
         (Box::new(|dir| fs::remove_file(dir.join("manifest.json")).unwrap()), &["is not an archive", "manifest.json"]),
     ];

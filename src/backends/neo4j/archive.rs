@@ -103,7 +103,7 @@ impl Reader<'_> {
                 Reader { from, ..*self }.records(&statements::ARCHIVE_CHANGES, ChangeFound::row).await
             }
             Part::Answers => self.records(&statements::ARCHIVE_ANSWERS, AnswerFound::row).await,
-            Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
+            Part::Records | Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
         }
     }
 
@@ -392,6 +392,7 @@ impl ChangeFound {
             id: ChangeId(uuid(&self.id)?),
             at: timestamp(self.at)?,
             memories: touched.collect::<Result<_, Neo4jError>>()?,
+            proposals: Vec::new(),
             actor: self.actor,
             use_case: self.use_case,
             reason: self.reason,
@@ -473,7 +474,7 @@ fn needs(rows: &[Row]) -> Needs {
     let mut needs = Needs::default();
     for row in rows {
         match row {
-            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Vectors(_) => {}
+            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Record(_) | Row::Vectors(_) => {}
             Row::Concept(concept) => {
                 needs.concepts.insert(concept.id.0);
             }
@@ -616,6 +617,7 @@ fn writes(rows: &[Row], found: Found) -> Result<Writes, Neo4jError> {
                 };
                 writes.votes.insert(key, vote);
             }
+            Row::Record(_) => return Err(Neo4jError::NotKept),
             Row::Change(change) => {
                 unless(found.changes.contains(&change.id.0), "change")?;
                 let seq = integer(change.seq);

@@ -14,13 +14,14 @@ use super::{
     apply::{Place, Terms, put_event, scope_id, tags, write_memory, write_terms},
     error::SqliteError,
     read::{limited, size},
+    review,
     rows::{Scopes, body_of_memory, edge, integer, memory_of_body, named, timestamp, uuid},
 };
 use crate::{
     domain::{ChangeId, Concept, ConceptId, ConceptKey, EdgeKind, MemoryId},
     ports::{
         AnswerRow, Archive, ArchiveSource, ChangeRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part, PortError,
-        Row, RowPage, TokenRow, TouchedRow, VoteRow,
+        RecordRow, Row, RowPage, TokenRow, TouchedRow, VoteRow,
     },
 };
 
@@ -73,6 +74,7 @@ fn count_of(part: Part) -> Option<&'static str> {
         Part::MentionStates => "SELECT count(*) FROM mention_state",
         Part::Events => "SELECT count(*) FROM event",
         Part::Votes => "SELECT count(*) FROM vote",
+        Part::Records => "SELECT count(*) FROM record",
         Part::Changes => "SELECT count(*) FROM change",
         Part::Answers => "SELECT count(*) FROM idempotency",
         Part::Vectors => return None,
@@ -190,6 +192,13 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
                 Ok(((row.get(0)?, row.get(1)?), Row::Vote(vote)))
             },
         ),
+        Part::Records => reader.by_rowid(
+            "SELECT rowid, kind, body, text FROM record WHERE rowid > ?1 ORDER BY rowid LIMIT ?2",
+            |row, _| {
+                let record = review::record(named(row, 1)?, text(row, 2)?)?;
+                Ok(Row::Record(Box::new(RecordRow { record, text: row.get(3)? })))
+            },
+        ),
         Part::Changes => reader.by_rowid(
             "SELECT seq, id, at, actor, use_case, reason, ops FROM change WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             |row, scopes| {
@@ -203,6 +212,7 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
                     reason: row.get(5)?,
                     ops: row.get::<_, i64>(6)?.cast_unsigned(),
                     memories: touched(connection, seq, scopes)?,
+                    proposals: review::decided(connection, seq, scopes)?,
                 }))
             },
         ),
@@ -407,6 +417,7 @@ impl Writer<'_> {
                     vote.at.as_microsecond()
                 ],
             ),
+            Row::Record(row) => review::add(self.transaction, &row.record, row.text.as_deref()),
             Row::Change(change) => self.change(change),
             Row::Answer(answer) => self.answer(answer),
             Row::Vectors(_) => Err(SqliteError::Unwritable("vector")),
@@ -538,7 +549,7 @@ impl Writer<'_> {
                 params![integer(change.seq), memory.0.as_bytes(), effect.name(), scope_id(self.transaction, scope)?],
             )?;
         }
-        Ok(())
+        change.proposals.iter().try_for_each(|row| review::add_decided(self.transaction, integer(change.seq), row))
     }
 
     fn answer(&self, answer: &AnswerRow) -> Result<(), SqliteError> {

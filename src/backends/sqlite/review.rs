@@ -9,11 +9,11 @@ use super::{
     SqliteStore,
     apply::scope_id,
     error::SqliteError,
-    rows::{Params, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
+    rows::{Params, Scopes, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
 };
 use crate::{
     domain::{Page, PageId, Proposal, ProposalId, ProposalState, Record, RecordKind, Revision, Visibility},
-    ports::{PageQuery, PortError, ProposalChange, QueueQuery, ReviewStore, Tally},
+    ports::{DecidedRow, PageQuery, PortError, ProposalChange, QueueQuery, ReviewStore, Tally},
 };
 
 const PUT: &str = "
@@ -44,20 +44,63 @@ pub(super) fn put(
     }
     write(transaction, record, text)?;
     if let Record::Proposal(proposal) = record {
-        transaction
-            .prepare_cached(
-                "INSERT INTO change_proposal (seq, proposal, kind, state, author, scope) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT DO UPDATE SET state = excluded.state",
-            )?
-            .execute(params![
-                seq,
-                proposal.id.0.as_bytes(),
-                proposal.subject.kind().name(),
-                proposal.state.name(),
-                proposal.author,
-                scope_id(transaction, &proposal.scope)?
-            ])?;
+        let decided = DecidedRow {
+            proposal: proposal.id,
+            kind: proposal.subject.kind(),
+            state: proposal.state,
+            author: proposal.author.clone(),
+            scope: proposal.scope.clone(),
+        };
+        add_decided(transaction, seq, &decided)?;
     }
+    Ok(())
+}
+
+/// Adds a record of another store; one that is there already is a conflict.
+pub(super) fn add(transaction: &Transaction<'_>, record: &Record, text: Option<&str>) -> Result<(), SqliteError> {
+    if transaction.prepare_cached("SELECT 1 FROM record WHERE id = ?1")?.exists([record.id().as_bytes()])? {
+        return Err(SqliteError::Conflict("record"));
+    }
+    write(transaction, record, text)
+}
+
+/// What a change did to proposals, by id.
+pub(super) fn decided(
+    connection: &Connection,
+    seq: i64,
+    scopes: &mut Scopes<'_>,
+) -> Result<Vec<DecidedRow>, SqliteError> {
+    connection
+        .prepare_cached(
+            "SELECT proposal, kind, state, author, scope FROM change_proposal WHERE seq = ?1 ORDER BY proposal",
+        )?
+        .query_and_then([seq], |row| {
+            Ok(DecidedRow {
+                proposal: ProposalId(uuid(row, 0)?),
+                kind: named(row, 1)?,
+                state: named(row, 2)?,
+                author: row.get(3)?,
+                scope: scopes.get(row.get(4)?)?.clone(),
+            })
+        })?
+        .collect()
+}
+
+/// Notes what change `seq` did to a proposal; of two notes of one change the later stands.
+pub(super) fn add_decided(transaction: &Transaction<'_>, seq: i64, row: &DecidedRow) -> Result<(), SqliteError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO change_proposal (seq, proposal, kind, state, author, scope) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET state = excluded.state",
+        )?
+        .execute(params![
+            seq,
+            row.proposal.0.as_bytes(),
+            row.kind.name(),
+            row.state.name(),
+            row.author,
+            scope_id(transaction, &row.scope)?
+        ])?;
     Ok(())
 }
 

@@ -13,7 +13,8 @@ use recollect::{
     backends::{exact::ExactIndex, sqlite::SqliteStore},
     domain::{
         AsOf, Caller, ChangeSet, Concept, ConceptKey, ConceptOrigin, Edge, EdgeKind, Event, EventId, EventKind, Filter,
-        Idempotency, IndexOp, Memory, MemoryId, NamedVector, Op, PrincipalKind, Right, Scope, Status, Visibility,
+        Idempotency, IndexOp, Memory, MemoryId, NamedVector, Op, PrincipalKind, Record, Right, Scope, Status,
+        Visibility,
     },
     jobs::{MoveError, Whole, carry, move_was_interrupted, read_all},
     ports::{
@@ -25,6 +26,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use super::review_store::{page, proposal, put as record, revision};
 use crate::support::{at, change, id, memory};
 
 macro_rules! archive_suite {
@@ -128,6 +130,7 @@ pub fn sample() -> Vec<ChangeSet> {
         feedback: None,
         made: vec![id(3)],
     };
+    let waiting = proposal(32, &crew(), "scribe");
     vec![
         change(
             1,
@@ -224,6 +227,15 @@ pub fn sample() -> Vec<ChangeSet> {
         ChangeSet { reason: Some("asked for".to_owned()), ..change(18, vec![Op::Forget { id: id(5) }]) },
         change(19, vec![put(Memory { status: Status::Quarantined, ..memory(6, &alice(), "waits for a person") })]),
         change(20, vec![Op::SetSpaces { id: id(3), spaces: vec![SPACES[0].to_owned()] }]),
+        change(
+            21,
+            vec![
+                record(Record::Page(page(31, &crew(), "harbour/gate")), None, 0),
+                record(Record::Revision(revision(31, 1, &crew())), Some("# Gate\r\n闸门\n"), 0),
+                record(Record::Proposal(waiting.clone()), Some("# Gate\n"), 0),
+            ],
+        ),
+        change(22, vec![record(Record::Proposal(waiting.released(at(22))), None, 1)]),
     ]
 }
 

@@ -65,7 +65,7 @@ fn meta(slug: &str) -> PageMeta {
     }
 }
 
-fn page(n: u64, scope: &Scope, slug: &str) -> Page {
+pub fn page(n: u64, scope: &Scope, slug: &str) -> Page {
     Page {
         id: PageId(uuid(n)),
         scope: scope.clone(),
@@ -81,7 +81,7 @@ fn page(n: u64, scope: &Scope, slug: &str) -> Page {
     }
 }
 
-fn revision(page: u64, number: u64, scope: &Scope) -> Revision {
+pub fn revision(page: u64, number: u64, scope: &Scope) -> Revision {
     Revision {
         id: RevisionId(uuid(page * 1000 + number)),
         page: PageId(uuid(page)),
@@ -106,7 +106,7 @@ fn revision(page: u64, number: u64, scope: &Scope) -> Revision {
     }
 }
 
-fn proposal(n: u64, scope: &Scope, author: &str) -> Proposal {
+pub fn proposal(n: u64, scope: &Scope, author: &str) -> Proposal {
     let subject = Subject::WikiEdit {
         page: PageId(uuid(n + 100)),
         page_scope: scope.clone(),
@@ -118,7 +118,7 @@ fn proposal(n: u64, scope: &Scope, author: &str) -> Proposal {
     Proposal::open(ProposalId(uuid(n)), subject, scope, author, "c0".repeat(32), at(i64::try_from(n).unwrap()))
 }
 
-fn put(record: Record, text: Option<&str>, expected_version: u64) -> Op {
+pub fn put(record: Record, text: Option<&str>, expected_version: u64) -> Op {
     Op::PutRecord { record: Box::new(record), text: text.map(str::to_owned), expected_version }
 }
 
