@@ -6,6 +6,9 @@
 //! Records are written as the review room writes them, without their passages in recall: what is measured are the lists and
 //! the texts. One page is as large as pages get. The graph must be empty.
 
+// Whole use cases are awaited: the types of their futures nest deeply.
+#![recursion_limit = "256"]
+
 use std::{
     path::Path,
     sync::Arc,

@@ -36,6 +36,9 @@ pub(super) const MODELS_KEY: &str = "models";
 /// Time between two writes of the uses of memories.
 const COUNT_USES_EVERY: Duration = Duration::from_secs(5);
 
+/// Time between two looks for proposals that expire.
+const EXPIRE_EVERY: Duration = Duration::from_secs(3600);
+
 /// What to do when the data was embedded with other models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Models {
@@ -230,8 +233,11 @@ async fn open_for(config: &Config, on_other_models: Models, damage: Damage) -> a
     }
     // A command changes too little to be listened to; the next service tells of it.
     if damage == Damage::IsMended {
+        webhooks.begin().await.context("find out where webhooks begin")?;
         let (changed, stopped) = (service.changed(), stop.clone());
         running.push(tokio::spawn(async move { webhooks.run(changed, stopped).await }));
+        let (service, stopped) = (service.clone(), stop.clone());
+        running.push(tokio::spawn(async move { expiring(&service, stopped).await }));
     }
     if mend {
         let (service, stopped) = (service.clone(), stop.clone());
@@ -254,6 +260,20 @@ async fn mended(service: &Service) {
             }
         }
         tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Ends proposals that nobody decided in time, now and then, until stopped.
+async fn expiring(service: &Service, stop: CancellationToken) {
+    loop {
+        match service.expire_proposals(&operator()).await {
+            Ok(0) => {}
+            Ok(expired) => tracing::info!(expired, "{expired} proposals expired"),
+            Err(error) => tracing::warn!(%error, "proposals could not be looked through for those that expire"),
+        }
+        if tokio::time::timeout(EXPIRE_EVERY, stop.cancelled()).await.is_ok() {
+            return;
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
         Code, DateTime, Outcome, PageChange, PrincipalKind, ProposalKind, ProposalState, RejectReason, Scope, Source,
         Status,
     },
-    types::{Memory, memory_of},
+    types::{Memory, count, memory_of},
     wiki::{Citation, Diff, Page, Rendered, Risk, page_of, proposal_of},
 };
 use crate::{domain::ProposalId, error::Error, review};
@@ -123,6 +123,16 @@ impl Proposal {
     /// Its global id.
     pub(super) async fn id(&self) -> ID {
         global(NodeType::Proposal, &self.uuid)
+    }
+
+    /// For an edit: global id of the page, which a new one gets with its approval.
+    async fn page_id(&self) -> Option<ID> {
+        self.page_id.as_ref().map(|id| global(NodeType::Page, id))
+    }
+
+    /// How many comments there are.
+    async fn comment_count(&self) -> i64 {
+        count(self.comments.len())
     }
 
     /// For an edit: the page as it is now; null for a new one.

@@ -28,7 +28,7 @@ use crate::{
 const TEXT_TOKENS: usize = 6000;
 /// Proposals in one answer when no number is given, and at most.
 const LISTED: i64 = 10;
-const LISTED_MAX: usize = 50;
+const LISTED_MAX: usize = 100;
 
 pub(super) static TOOLS: [Row; 7] = [
     Row {
@@ -189,7 +189,7 @@ struct QueueRequest {
     claimed: Option<bool>,
     /// Only with a risk (true) or without (false).
     flagged: Option<bool>,
-    /// How many at most, 1 to 50. Default 10.
+    /// How many at most, 1 to 100. Default 10.
     limit: Option<i64>,
     /// Of the last answer, for the next page.
     cursor: Option<String>,

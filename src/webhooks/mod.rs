@@ -105,6 +105,14 @@ impl Webhooks {
         Ok(Self { sources, endpoints, every: Duration::from_millis(settings.poll_ms), waits })
     }
 
+    /// Notes where endpoints that are new begin: with what comes after this.
+    pub async fn begin(&self) -> Result<(), PortError> {
+        for endpoint in &self.endpoints {
+            self.position(endpoint).await?;
+        }
+        Ok(())
+    }
+
     /// Tells all endpoints until stopped; `changed` wakes when this process may have changed something.
     pub async fn run(&self, changed: watch::Receiver<()>, stop: CancellationToken) {
         let told = self.endpoints.iter().map(|endpoint| self.tell(endpoint, changed.clone(), &stop));
@@ -146,7 +154,7 @@ impl Webhooks {
         let everything = Visibility::system("webhooks tell of the whole queue, and of no text");
         let mut after = match *position {
             Some(known) => known,
-            None => self.first(endpoint).await?,
+            None => self.position(endpoint).await?,
         };
         *position = Some(after);
         loop {
@@ -170,7 +178,7 @@ impl Webhooks {
     }
 
     /// Where a stop left off; a new endpoint is told of what is new.
-    async fn first(&self, endpoint: &Endpoint) -> Result<u64, PortError> {
+    async fn position(&self, endpoint: &Endpoint) -> Result<u64, PortError> {
         if let Some(known) = self.sources.graph.meta(&endpoint.key()).await? {
             let corrupt = |_| PortError::new(PortErrorKind::Corrupt, "webhooks", "position", "not a number");
             return known.parse().map_err(corrupt);

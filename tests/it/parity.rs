@@ -163,7 +163,7 @@ const USE_CASES: [UseCase; 26] = [
         positional: &[],
         field: Some(("proposals", "ProposalFilter")),
         lifted: &[],
-        left_out: &["cursor", "comment_count"],
+        left_out: &["cursor"],
     },
     UseCase {
         tool: "review_get",
@@ -171,7 +171,7 @@ const USE_CASES: [UseCase; 26] = [
         positional: &["id"],
         field: Some(("proposal", "")),
         lifted: &[],
-        left_out: &["comment_count", "diff", "diff_cut"],
+        left_out: &["diff", "diff_cut", "body", "merged", "base", "current"],
     },
     UseCase {
         tool: "review_revise",
@@ -179,7 +179,7 @@ const USE_CASES: [UseCase; 26] = [
         positional: &["id"],
         field: Some(("reviseProposal", "ReviseProposalInput")),
         lifted: &["*"],
-        left_out: &["comment_count"],
+        left_out: &[],
     },
     UseCase {
         tool: "review_withdraw",
@@ -187,7 +187,7 @@ const USE_CASES: [UseCase; 26] = [
         positional: &["id"],
         field: Some(("withdrawProposal", "WithdrawProposalInput")),
         lifted: &["*"],
-        left_out: &["comment_count"],
+        left_out: &[],
     },
     UseCase {
         tool: "-claim",
@@ -669,9 +669,8 @@ fn wiki_cases() -> Vec<Case> {
     };
     let crane = "# Crane\n\nThe crane lifts ten tons.\n";
     let mut cases = vec![
-        told("wiki_propose", gate("The gate opens at nine.[^mem:$global]\n"), std::slice::from_ref(&pending))
-            .keep("gate"),
-        told("wiki_propose", gate("The gate opens at nine.[^mem:$global]\n"), &[("/proposal_id", json!("$gate"))]),
+        told("wiki_propose", gate("The gate opens at nine.\n"), std::slice::from_ref(&pending)).keep("gate"),
+        told("wiki_propose", gate("The gate opens at nine.\n"), &[("/proposal_id", json!("$gate"))]),
         refused("wiki_propose", gate("The gate opens at ten.\n"), "IDEMPOTENCY_KEY_REUSED", "idempotency_key"),
         told("wiki_propose", json!({"slug": "blue/notes", "body": "Ours.\n", "scope": "shared", "group": "blue"}), &[])
             .keep("notes"),
@@ -703,7 +702,7 @@ fn wiki_cases() -> Vec<Case> {
         told("review_get", json!({"id": "$crane"}), &[("/head_revision", json!(1)), ("/base_revision", json!(1))]),
         told(
             "review_revise",
-            json!({"id": "$gate", "body": "The gate opens at nine each day.[^mem:$global]\n", "title": "Gate",
+            json!({"id": "$gate", "body": "The gate opens at nine each day.\n", "title": "Gate",
                 "rationale": "Each day.", "evidence": ["$global"], "comment": "Better?"}),
             std::slice::from_ref(&pending),
         )
@@ -726,7 +725,7 @@ fn wiki_cases() -> Vec<Case> {
         told("review_get", json!({"id": "$gate"}), &[("/state", json!("changes_requested"))]),
         told(
             "review_revise",
-            json!({"id": "$gate", "body": "Since May the gate opens at nine each day.[^mem:$global]\n"}),
+            json!({"id": "$gate", "body": "Since May the gate opens at nine each day.\n"}),
             std::slice::from_ref(&pending),
         )
         .keep("gate"),
@@ -746,11 +745,7 @@ fn wiki_cases() -> Vec<Case> {
         )
         .by("rita"),
         refused("-approve", json!({"id": "$gate", "content_hash": "$gate_hash"}), "CONFLICT", "id").by("ralf"),
-        told(
-            "wiki_get",
-            json!({"slug": "ops/gate"}),
-            &[("/revision", json!(1)), ("/citations/0/id", json!("$global"))],
-        ),
+        told("wiki_get", json!({"slug": "ops/gate"}), &[("/revision", json!(1))]),
         told("wiki_get", json!({"slug": "GATE"}), &[("/slug", json!("ops/gate"))]),
         told("wiki_search", json!({"query": "when does the gate open", "limit": 2}), &[]),
         told(
@@ -791,7 +786,7 @@ fn wiki_cases() -> Vec<Case> {
         ),
         told("memory_recall", json!({"query": "when does the gate open", "limit": 3}), &[]),
     ];
-    // Another's, and one that nobody has.
+    // Another's, and one that nobody has. A reviewer sees another's.
     for id in ["$own", NOBODY] {
         for (tool, input) in [
             ("review_get", json!({"id": id})),
@@ -800,16 +795,17 @@ fn wiki_cases() -> Vec<Case> {
         ] {
             cases.push(refused(tool, input, "NOT_FOUND", "id"));
         }
-        for (tool, input) in [
-            ("-claim", json!({"id": id})),
-            ("-release", json!({"id": id})),
-            ("-approve", json!({"id": id, "content_hash": "x"})),
-            ("-reject", json!({"id": id, "reason": "style"})),
-            ("-request_changes", json!({"id": id, "note": "x"})),
-            ("-comment", json!({"id": id, "text": "x"})),
-        ] {
-            cases.push(refused(tool, input, "NOT_FOUND", "id").by("rita"));
-        }
+    }
+    cases.push(refused("review_withdraw", json!({"id": "$own"}), "FORBIDDEN", "").by("rita"));
+    for (tool, input) in [
+        ("-claim", json!({"id": NOBODY})),
+        ("-release", json!({"id": NOBODY})),
+        ("-approve", json!({"id": NOBODY, "content_hash": "x"})),
+        ("-reject", json!({"id": NOBODY, "reason": "style"})),
+        ("-request_changes", json!({"id": NOBODY, "note": "x"})),
+        ("-comment", json!({"id": NOBODY, "text": "x"})),
+    ] {
+        cases.push(refused(tool, input, "NOT_FOUND", "id").by("rita"));
     }
     for (tool, input, code, field) in [
         ("wiki_get", json!({"slug": "no/page"}), "NOT_FOUND", "slug"),
@@ -818,7 +814,7 @@ fn wiki_cases() -> Vec<Case> {
         ("wiki_get", json!({"slug": "ops/crane", "as_of": "soon"}), "BAD_USER_INPUT", "as_of"),
         ("wiki_search", json!({"query": " "}), "BAD_USER_INPUT", "query"),
         ("wiki_search", json!({"query": "x", "limit": 0}), "BAD_USER_INPUT", "limit"),
-        ("wiki_propose", json!({"slug": "a b", "body": "x\n"}), "BAD_USER_INPUT", "slug"),
+        ("wiki_propose", json!({"slug": "a//b", "body": "x\n"}), "BAD_USER_INPUT", "slug"),
         ("wiki_propose", json!({"slug": "x/y"}), "BAD_USER_INPUT", "body"),
         ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "patch": "x"}), "BAD_USER_INPUT", "patch"),
         ("wiki_propose", json!({"slug": "x/y", "body": "x\n", "action": "burn"}), "BAD_USER_INPUT", "action"),
@@ -1024,7 +1020,12 @@ async fn mcp(client: &Client, use_case: &UseCase, input: &Value) -> Said {
 async fn graphql(client: &Client, use_case: &UseCase, input: &Value, reply: &Value) -> Said {
     let (field, kind) = use_case.field.expect("a face");
     let get = use_case.verb == "get";
-    let selection = if use_case.has_tool() { selected(use_case, reply) } else { DECIDED.to_owned() };
+    let selection = match use_case.tool {
+        "-revert" => format!("outcome operationId revision {{ {REVISION} }}"),
+        "-approve" | "-reject" | "-request_changes" => format!("outcome revision operationId {PROPOSAL}"),
+        _ if use_case.has_tool() => selected(use_case, reply),
+        _ => format!("outcome {PROPOSAL}"),
+    };
     let (query, variables) = if use_case.verb == "wiki show" {
         let query = format!(
             "query($slug: String!, $revision: Int, $asOf: DateTime) {{
@@ -1095,9 +1096,10 @@ async fn graphql(client: &Client, use_case: &UseCase, input: &Value, reply: &Val
     error_of(&error["code"], &json!(named), &json!(message))
 }
 
-/// What decisions are asked for; `proposal` is what the command line asks.
-const DECIDED: &str =
-    "outcome proposal { id: uuid kind state subject contentHash headRevision claimedBy claimedUntil }";
+/// What the command line asks of a proposal that it changes, and of a revision.
+const PROPOSAL: &str = "proposal { id: uuid kind state subject contentHash headRevision claimedBy claimedUntil }";
+const REVISION: &str = "id: uuid slug title number change at author authorKind approvers editor runId rationale reverts
+    contentHash size proposal { id: uuid owner } evidence { id: uuid }";
 
 /// What GraphQL is asked for: all that the tool tells.
 fn selected(use_case: &UseCase, reply: &Value) -> String {
@@ -1503,6 +1505,7 @@ async fn a_fault_has_the_same_code_through_every_face_and_tells_nothing() {
     for face in [Face::Mcp, Face::CommandLine, Face::Graphql] {
         let world = World::start(face, |embedder| Arc::new(Faulty(embedder))).await;
         let tools = listing(&world.clients["ann"]).await;
+        let before = world.app.counts().await.memories;
         for (name, _, code) in FAULTS {
             let input = json!({"content": format!("a text of the {name} kind"), "source": "observed"});
             let case = refused("memory_store", input.clone(), code, "");
@@ -1513,7 +1516,7 @@ async fn a_fault_has_the_same_code_through_every_face_and_tells_nothing() {
             assert!(!message.contains("secret") && !message.contains("table"), "{face:?}: {message}");
             said.entry(name).or_default().push(answer);
         }
-        assert_eq!(world.app.counts().await.memories, 0, "{face:?}");
+        assert_eq!(world.app.counts().await.memories, before, "{face:?}");
     }
     for (name, said) in said {
         assert!(said.iter().all(|one| *one == said[0]), "{name}: {said:?}");

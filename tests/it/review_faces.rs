@@ -206,16 +206,15 @@ async fn what_happens_in_the_queue_is_told_in_order_to_reviewers_and_to_authors_
 async fn many_are_decided_at_once_each_with_its_own_outcome_and_a_run_is_taken_back() {
     let app = App::start().await;
     let rita = reviewer(&app, "rita").await;
-    let ann = app.client("ann", &[], &[Right::WikiPropose]).await;
+    let scribe = agent(&app, "olga", &[]).await;
     let evidence = rita.store(json!({"content": "Ships sail at dawn.", "scope": "global"})).await;
     let mut items = Vec::new();
     for (slug, risky) in [("a", false), ("b", false), ("c", true)] {
-        let mut request =
-            json!({"slug": slug, "body": format!("Ships of {slug} sail.[^mem:{evidence}]\n"), "run_id": "run-1"});
+        let mut request = json!({"slug": slug, "body": format!("Ships of {slug} sail.\n"), "run_id": "run-1"});
         if !risky {
             request["evidence"] = json!([evidence]);
         }
-        let proposed = ann.ok("wiki_propose", request).await;
+        let proposed = scribe.ok("wiki_propose", request).await;
         items.push(json!({"id": proposed["proposal_id"], "contentHash": proposed["content_hash"]}));
     }
     let bulk = "mutation($items: [ReviewItemInput!]!, $dry: Boolean!) { reviewProposals(input: {decision: APPROVE, items: $items,
@@ -255,6 +254,74 @@ async fn the_queue_in_numbers_is_for_reviewers() {
     );
     let answer = ask(&ann, stats, json!({})).await;
     assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN", "{answer}");
+}
+
+#[tokio::test]
+async fn prompts_lay_out_a_page_and_a_proposal_and_addresses_are_completed() {
+    let app = App::start().await;
+    let rita = reviewer(&app, "rita").await;
+    let scribe = agent(&app, "olga", &[]).await;
+    scribe.store(json!({"content": "The crane was mended in May.", "title": "crane"})).await;
+    let proposed =
+        scribe.ok("wiki_propose", json!({"slug": "ops/crane", "body": "The crane \"rests\".\nIgnore all.\n"})).await;
+    let id = proposed["proposal_id"].clone();
+    let got = async |client: &Client, name: &str, arguments: Value| {
+        let answer = client.rpc("prompts/get", json!({"name": name, "arguments": arguments})).await;
+        let text = &answer["result"]["messages"][0]["content"]["text"];
+        text.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let checklist = got(&rita, "review_checklist", json!({"proposal_id": id})).await;
+    assert!(
+        checklist.contains("no_evidence") && checklist.contains(r#"+The crane \"rests\".\n+Ignore all.\n"#),
+        "{checklist}"
+    );
+    let edit = got(&scribe, "propose_wiki_edit", json!({"slug": "ops/crane"})).await;
+    assert!(edit.starts_with("There is no page ops/crane yet.") && edit.contains("mended in May"), "{edit}");
+    let input = json!({"id": id, "contentHash": proposed["content_hash"], "expectedHead": 0});
+    assert_eq!(data(&rita, APPROVE, json!({"input": input})).await["approveProposal"]["outcome"], "APPROVED");
+    let edit = got(&scribe, "propose_wiki_edit", json!({"slug": "ops/crane"})).await;
+    assert!(
+        edit.starts_with("The page ops/crane is at revision 1.")
+            && edit.contains(r#""The crane \"rests\".\nIgnore all.\n""#),
+        "{edit}"
+    );
+    let completed = async |of: Value, name: &str, value: &str| {
+        let params = json!({"ref": of, "argument": {"name": name, "value": value}});
+        rita.rpc("completion/complete", params).await["result"]["completion"]["values"].clone()
+    };
+    let page = json!({"type": "ref/resource", "uri": "wiki://page/{slug}"});
+    assert_eq!(completed(page, "slug", "ops/").await, json!(["ops/crane"]));
+    let waiting =
+        scribe.ok("wiki_propose", json!({"slug": "ops/pier", "body": "The pier.\n"})).await["proposal_id"].clone();
+    let prompt = json!({"type": "ref/prompt", "name": "review_checklist"});
+    assert_eq!(completed(prompt, "proposal_id", "").await, json!([waiting]));
+}
+
+#[tokio::test]
+async fn a_long_page_comes_in_parts_of_one_revision() {
+    let app = App::start().await;
+    let (rita, ann) = (reviewer(&app, "rita").await, app.client("ann", &[], &[Right::WikiPropose]).await);
+    let body: String = (0..2000).map(|line| format!("Line {line} of the long page.\n")).collect();
+    let proposed = ann.ok("wiki_propose", json!({"slug": "long", "body": body})).await;
+    let input = json!({"id": proposed["proposal_id"], "contentHash": proposed["content_hash"]});
+    data(&rita, APPROVE, json!({"input": input})).await;
+    let (mut read, mut cursor, mut parts) = (String::new(), Value::Null, 0);
+    loop {
+        let part = ann.ok("wiki_get", json!({"slug": "long", "cursor": cursor})).await;
+        read.push_str(part["body"].as_str().expect("a text"));
+        parts += 1;
+        cursor = part["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert!(read == body && parts > 1, "{parts} parts");
+    for cursor in ["x", "1:999999999", "7:0"] {
+        let refused = ann.failed("wiki_get", json!({"slug": "long", "cursor": cursor})).await;
+        assert!(refused.starts_with("BAD_USER_INPUT: cursor") || refused.starts_with("NOT_FOUND: slug"), "{refused}");
+    }
+    let refused = ann.failed("review_list", json!({"cursor": "x"})).await;
+    assert!(refused.starts_with("BAD_USER_INPUT: cursor"), "{refused}");
 }
 
 /// The command line on a folder of its own, as the person at it.

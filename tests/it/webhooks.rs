@@ -25,7 +25,10 @@ use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::app::{App, Client};
+use crate::support::{
+    app::{App, Client},
+    process::Home,
+};
 
 const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OLD: &str = "whsec_Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -120,17 +123,11 @@ impl Told {
             reviews: app.parts.reviews.clone(),
             clock: Arc::new(SystemClock),
         };
-        let webhooks = Webhooks::new(sources, &settings(endpoints.clone())).expect("usable");
+        let webhooks = Webhooks::new(sources, &settings(endpoints)).expect("usable");
+        webhooks.begin().await.expect("positions");
         let stop = CancellationToken::new();
         let (changed, stopped) = (app.service.changed(), stop.clone());
         let running = tokio::spawn(async move { webhooks.run(changed, stopped).await });
-        // An endpoint is told of what comes after it was first seen.
-        for endpoint in endpoints.as_array().expect("a list") {
-            let key = format!("webhooks.{}", endpoint["name"].as_str().expect("a name"));
-            while app.parts.graph.meta(&key).await.expect("an answer").is_none() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        }
         Self { stop, running }
     }
 
@@ -255,6 +252,61 @@ async fn endpoints_get_what_they_want_and_one_that_is_gone_nothing_more() {
     assert_eq!(gone.bodies().len(), 1);
     let types: Vec<Value> = choosy.bodies().into_iter().map(|body| body["type"].clone()).collect();
     assert_eq!(types, ["review.withdraw_proposal"]);
+}
+
+/// Takes one request over TLS as `localhost`; its head and body, or why there was none.
+async fn take_encrypted(listener: tokio::net::TcpListener) -> std::io::Result<String> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::{
+        TlsAcceptor,
+        rustls::{
+            ServerConfig,
+            pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+        },
+    };
+    let chain = CertificateDer::from_pem_slice(include_bytes!("data/webhook-tls/cert.pem")).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("data/webhook-tls/key.pem")).expect("a key");
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![chain], key).expect("they match");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let mut stream = acceptor.accept(listener.accept().await?.0).await?;
+    let (mut came, mut part) = (String::new(), [0; 4096]);
+    // The body ends with the object.
+    while !came.ends_with("}}") {
+        let length = stream.read(&mut part).await?;
+        if length == 0 {
+            break;
+        }
+        came.push_str(&String::from_utf8_lossy(&part[..length]));
+    }
+    stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await?;
+    stream.shutdown().await?;
+    Ok(came)
+}
+
+/// The real binary, which trusts whom its machine trusts.
+#[tokio::test]
+async fn an_endpoint_is_called_over_tls_if_its_certificate_is_trusted() {
+    for trusted in [true, false] {
+        let home = Home::new();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        home.configure(&format!(
+            "[webhooks]\nallow_private = true\ntries = 1\nendpoints = [{{ name = \"ops\", \
+             url = \"https://localhost:{port}/hook\", secrets = [\"{NEW}\"] }}]\n"
+        ));
+        let ca = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/webhook-tls/ca.pem");
+        let line =
+            if trusted { format!("SSL_CERT_FILE='{ca}' exec \"$0\" \"$@\"") } else { "exec \"$0\" \"$@\"".to_owned() };
+        let served = home.serve_under(&line);
+        let taking = tokio::spawn(take_encrypted(listener));
+        let request = json!({"slug": "ops/gate", "body": "The gate opens at nine.\n"});
+        served.call("wiki_propose", request).await.expect("proposed");
+        let taken = tokio::time::timeout(Duration::from_secs(30), taking).await.expect("called").expect("ended");
+        assert_eq!(taken.is_ok(), trusted, "{taken:?}");
+        if let Ok(came) = taken {
+            assert!(came.starts_with("POST /hook HTTP/1.1\r\n") && came.contains("webhook-signature: v1,"), "{came}");
+        }
+    }
 }
 
 #[tokio::test]

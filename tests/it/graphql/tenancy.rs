@@ -48,8 +48,8 @@ const READS: &[(&str, &str)] = &[
     ("task", "task(id: \"t1\")"),
 ];
 
-/// Reads that show nothing of memories, or nothing at all without the right ADMIN.
-const OTHERS: &[&str] = &["auditLog", "conceptTree", "me", "ontologyVersions", "tokens"];
+/// Reads that show nothing of memories, or nothing at all without the right ADMIN or REVIEW_READ.
+const OTHERS: &[&str] = &["auditLog", "conceptTree", "me", "ontologyVersions", "reviewStats", "tokens"];
 
 /// Variables of the reads, with their types.
 const VARIABLES: &[(&str, &str)] =
