@@ -7,6 +7,9 @@
 //! Embedding is by hashing: what is measured is the stores. The graph must be empty; `scripts/neo4j` starts a Neo4j server that
 //! asks for no password.
 
+// The types of futures of whole use cases nest deeply.
+#![recursion_limit = "256"]
+
 use std::{
     path::PathBuf,
     sync::Arc,
