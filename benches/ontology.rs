@@ -2,6 +2,9 @@
 //!
 //! `cargo bench --bench ontology -- FILE…`; without files, the linking alone.
 
+// The types of futures of whole use cases nest deeply.
+#![recursion_limit = "256"]
+
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use anyhow::Context as _;

@@ -235,7 +235,8 @@ impl Lexicons {
             false => None,
         };
         if let Some(turn) = turn {
-            if let Err(error) = self.compile(&turn).await {
+            // On the heap, or every write and read would carry it.
+            if let Err(error) = Box::pin(self.compile(&turn)).await {
                 tracing::warn!(%error, "the names of the ontology in force could not be read");
             }
             self.lock().1 = Some(Instant::now());

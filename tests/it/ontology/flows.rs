@@ -163,7 +163,13 @@ async fn refusals_name_the_field_the_line_and_the_right() {
         assert!(refused.message.contains(part), "{refused:?}");
     }
     let rights = BTreeSet::from([Right::MemoryRead, Right::MemoryWrite]);
-    let agent = Caller { principal: "agent".to_owned(), kind: PrincipalKind::Agent, groups: BTreeSet::new(), rights };
+    let agent = Caller {
+        principal: "agent".to_owned(),
+        kind: PrincipalKind::Agent,
+        groups: BTreeSet::new(),
+        rights,
+        owner: None,
+    };
     let refused = app.service.import_ontology(&agent, file("a.ttl", TURTLE)).await.expect_err("no right");
     assert_eq!(refused.code, ErrorCode::Forbidden);
     let refused = app.service.rollback_ontology(&agent, 1).await.expect_err("no right");

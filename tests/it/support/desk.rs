@@ -63,13 +63,15 @@ impl Desk {
             reviews: graph.reviews,
             index,
             embedders,
+            ontology: graph.ontology,
             tokens: graph.tokens,
             clock: clock.clone(),
             drain: drain.clone(),
             backlog: None,
         };
         let drain = tokio::spawn(async move { drain.run(CancellationToken::new()).await });
-        let service = Service::new(parts.clone(), config.read.clone(), config.write.clone(), config.review.clone());
+        let Config { read, write, review, ontology, .. } = config.clone();
+        let service = Service::new(parts.clone(), read, write, review, ontology);
         Self { service: Arc::new(service), parts, clock, drain, _dir: dir }
     }
 
