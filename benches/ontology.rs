@@ -129,6 +129,7 @@ async fn open(dir: &std::path::Path) -> anyhow::Result<Service> {
     let parts = Parts {
         graph: graph.store,
         browse: graph.browse,
+        reviews: graph.reviews,
         index,
         embedders,
         ontology: graph.ontology,
@@ -137,5 +138,6 @@ async fn open(dir: &std::path::Path) -> anyhow::Result<Service> {
         drain,
         backlog: None,
     };
-    Ok(Service::new(parts, config.read.clone(), config.write.clone(), config.ontology.clone()))
+    let Config { read, write, review, ontology, .. } = config;
+    Ok(Service::new(parts, read, write, review, ontology))
 }

@@ -270,11 +270,13 @@ async fn open(config: &Config, dir: &Path) -> anyhow::Result<(Service, Arc<dyn G
         reviews: graph.reviews,
         index,
         embedders,
+        ontology: graph.ontology,
         tokens: graph.tokens,
         clock: Arc::new(SystemClock),
         drain,
         backlog: None,
     };
-    let service = Service::new(parts, config.read.clone(), config.write.clone(), config.review.clone());
+    let Config { read, write, review, ontology, .. } = config.clone();
+    let service = Service::new(parts, read, write, review, ontology);
     Ok((service, graph.store))
 }

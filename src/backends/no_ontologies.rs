@@ -14,7 +14,7 @@ pub(super) struct NoOntologies;
 
 fn refused<T>(operation: &'static str) -> Result<T, PortError> {
     let why = "this graph store keeps no ontologies; use the embedded one";
-    Err(PortError::new(PortErrorKind::Unavailable, "graph store", operation, why))
+    Err(PortError::new(PortErrorKind::Unsupported, "graph store", operation, why))
 }
 
 #[async_trait]

@@ -42,12 +42,12 @@ impl Paint {
     }
 
     /// Every line as one that goes.
-    pub(super) fn old(self, text: &str) -> String {
+    pub(super) fn removed(self, text: &str) -> String {
         self.within("31", &prefixed('-', text))
     }
 
     /// Every line as one that comes.
-    pub(super) fn new(self, text: &str) -> String {
+    pub(super) fn added(self, text: &str) -> String {
         self.within("32", &prefixed('+', text))
     }
 

@@ -372,8 +372,8 @@ fn shown(proposal: &Value, paint: &Paint) -> String {
     }
     for clash in items(&proposal["conflicts"]) {
         let _ = writeln!(out, "\n{}", paint.warn(&format!("clash at line {}", clash["line"])));
-        let _ = writeln!(out, "{}", paint.old(&said(&clash["head"])));
-        let _ = writeln!(out, "{}", paint.new(&said(&clash["proposed"])));
+        let _ = writeln!(out, "{}", paint.removed(&said(&clash["head"])));
+        let _ = writeln!(out, "{}", paint.added(&said(&clash["proposed"])));
     }
     if proposal["diff"].is_object() {
         let _ = write!(out, "\n{}", paint::diff(&proposal["diff"], paint));

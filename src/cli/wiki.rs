@@ -13,6 +13,7 @@ use super::{
 };
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "parsed once")]
 pub(super) enum WikiCommand {
     /// Show a page.
     Show(ShowArgs),

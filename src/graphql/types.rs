@@ -25,7 +25,6 @@ use crate::{
 /// A record with a global id.
 #[derive(Interface)]
 #[graphql(field(name = "id", ty = "ID", desc = "Its global id."))]
-#[expect(clippy::large_enum_variant, reason = "one at a time, never in lists of mixed kinds")]
 pub(super) enum Node {
     Memory(Memory),
     Concept(Concept),

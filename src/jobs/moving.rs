@@ -253,7 +253,11 @@ pub async fn carry(
             Some(Note { next: Some((next, place)), .. }) => (part < *next, place.clone().filter(|_| part == *next)),
         };
         let end = done + size;
-        while !carried {
+        if carried {
+            done = end;
+            continue;
+        }
+        loop {
             let RowPage { rows, next } = from.rows(part, place.as_deref(), PAGE).await?;
             done = (done + rows.len() as u64).min(end);
             let follows = match &next {

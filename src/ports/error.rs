@@ -15,6 +15,8 @@ pub enum PortErrorKind {
     Corrupt,
     /// Settings and stored data disagree (model, dimension, version).
     Mismatch,
+    /// The store does not keep such records.
+    Unsupported,
     /// A fault of ours.
     Internal,
 }

@@ -53,7 +53,7 @@ pub(super) fn risks(flags: &[RiskFlag]) -> Vec<RiskRecord> {
 
 /// The proposals as a list shows them.
 pub(super) async fn listed(ctx: &ReviewContext<'_>, proposals: &[Proposal]) -> Result<Vec<ProposalRecord>, Error> {
-    let pages: Vec<uuid::Uuid> = proposals.iter().filter_map(|proposal| page_of(proposal)).map(|page| page.0).collect();
+    let pages: Vec<uuid::Uuid> = proposals.iter().filter_map(page_of).map(|page| page.0).collect();
     let everything = Visibility::system("proposals that were seen lead to their pages");
     let heads: HashMap<PageId, Page> = ctx
         .reviews

@@ -92,7 +92,7 @@ impl Lexicon {
             add(form, name.weight);
         }
         found.retain(|_, (senses, _)| senses.len() <= MAX_SENSES);
-        let mut found: Vec<(String, (HashMap<u32, f32>, bool))> = found.into_iter().collect();
+        let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let automaton = (!found.is_empty()).then(|| {
             // All matches are needed: the longest may end inside of a word where a shorter one does not.

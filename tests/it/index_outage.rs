@@ -152,12 +152,8 @@ async fn write_meanwhile(house: &House) -> Vec<MemoryId> {
             house.app.service.update(&caller(), request).await.expect("acknowledged");
         }
         let ids_of = vec![ids.remove(5).to_string()];
-        let request = ForgetRequest {
-            ids: ids_of,
-            strategy: Some("delete".to_owned()),
-            reason: Some("a test".to_owned()),
-            ..ForgetRequest::default()
-        };
+        let request =
+            ForgetRequest { ids: ids_of, strategy: Some("delete".to_owned()), reason: Some("a test".to_owned()) };
         house.app.service.forget(&caller(), request).await.expect("acknowledged");
         ids
     });

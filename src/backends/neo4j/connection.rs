@@ -192,7 +192,10 @@ impl Tries {
     /// Waits a little before the next try, or gives the error back if none may help or none is left.
     async fn again(&mut self, error: Neo4jError) -> Result<(), Neo4jError> {
         match self.waits.next().filter(|wait| error.is_transient() && *wait < self.left()) {
-            Some(wait) => Ok(tokio::time::sleep(wait).await),
+            Some(wait) => {
+                tokio::time::sleep(wait).await;
+                Ok(())
+            }
             None => Err(error),
         }
     }

@@ -942,7 +942,8 @@ fn sort_out<T: PartialEq>(
 
 /// How the uses of concepts change. A memory that is about a concept and mentions it too, in the same scope, counts once.
 fn uses(mentions: &BTreeMap<EdgeKey, Slot<Mention>>) -> BTreeMap<(Uuid, String, String), (i64, i64)> {
-    let mut pairs: BTreeMap<(Uuid, Uuid), Vec<(EdgeKind, &Slot<Mention>)>> = BTreeMap::new();
+    type Roles<'a> = Vec<(EdgeKind, &'a Slot<Mention>)>;
+    let mut pairs: BTreeMap<(Uuid, Uuid), Roles<'_>> = BTreeMap::new();
     for ((memory, concept, kind), slot) in mentions {
         pairs.entry((*memory, *concept)).or_default().push((*kind, slot));
     }

@@ -176,7 +176,7 @@ impl Reader<'_> {
         self.node(&ontology, RDF_TYPE, OWL_ONTOLOGY)?;
         for clause in clauses {
             if let HeaderClause::Import(import) = clause {
-                self.node(&ontology, OWL_IMPORTS, &import.clone().into_url().to_string())?;
+                self.node(&ontology, OWL_IMPORTS, import.clone().into_url().as_ref())?;
             }
         }
         Ok(())

@@ -306,7 +306,7 @@ async fn answers(store: &dyn Store) -> Vec<String> {
             }
             tell("recent", say("", store.recent(&filter, 10, seen).await.unwrap()));
             tell("replaced", say("", store.replaced_texts(&filter, 10, seen).await.unwrap()));
-            let mut concepts = store.concepts(&[harbour.clone()], known, seen).await.unwrap();
+            let mut concepts = store.concepts(std::slice::from_ref(&harbour), known, seen).await.unwrap();
             concepts.sort_by_key(|used| used.concept.id);
             tell("concepts", say("", concepts));
             let of_concept = store.memories_of_concept(&harbour, 10, known, seen).await.unwrap();

@@ -193,7 +193,7 @@ async fn two_stores_on_one_server_lose_nothing_and_double_nothing() {
         assert_eq!((counts.memories, counts.concepts, counts.edges), (20, 1, 20));
         assert_eq!(store.total_memories(&all()).await.unwrap(), 20);
         assert_eq!(store.last_change().await.unwrap(), 20);
-        let uses = store.concepts(&[subject.key.clone()], None, &all()).await.unwrap();
+        let uses = store.concepts(std::slice::from_ref(&subject.key), None, &all()).await.unwrap();
         assert_eq!((uses[0].uses, uses[0].about), (20, 20));
         assert_eq!(store.changes(0, 100, &all()).await.unwrap().len(), 20);
         assert_eq!(GraphStore::members(store, EdgeKind::SameSession, "shared", 100, &all()).await.unwrap().len(), 20);

@@ -283,7 +283,7 @@ impl State {
         let vectors = spaces
             .into_iter()
             .map(|(name, params)| (name, EdgeVectorParams::builder(params.size as usize, Distance::Cosine).build()));
-        let hnsw = wanted.hnsw_config.clone().unwrap_or_default();
+        let hnsw = wanted.hnsw_config.unwrap_or_default();
         let hnsw = HnswIndexConfig {
             m: hnsw.m.unwrap_or(16) as usize,
             ef_construct: hnsw.ef_construct.unwrap_or(100) as usize,
