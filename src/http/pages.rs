@@ -1,5 +1,7 @@
 //! The pages that need no token: what this is, how it is, and the metrics.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::State,
@@ -13,6 +15,8 @@ use crate::service::Readiness;
 
 const FRONT: &str = include_str!("front.html");
 const SCRIPT: &str = include_str!("front.js");
+/// Less than those who ask for metrics wait for them.
+const COUNTED_WITHIN: Duration = Duration::from_secs(3);
 
 /// What this is and where its doors are.
 pub(super) async fn front() -> impl IntoResponse {
@@ -61,9 +65,13 @@ pub(super) async fn ready(State(state): State<AppState>) -> (StatusCode, Json<Va
 
 /// Everything measured so far, as Prometheus reads it.
 pub(super) async fn metrics(State(state): State<AppState>) -> ([(HeaderName, &'static str); 1], String) {
-    if let Err(error) = state.service.gauge().await {
-        // Whoever watches still needs the other figures, most of all while a store is down.
-        tracing::warn!(code = %error.code, "the stores could not be counted; their gauges are as they were");
+    // Whoever watches still needs the other figures, most of all while a store is down or hangs.
+    match tokio::time::timeout(COUNTED_WITHIN, state.service.gauge()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(code = %error.code, "the stores could not be counted; their gauges are as they were");
+        }
+        Err(_) => tracing::warn!("the stores were not counted in time; their gauges are as they were"),
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }
