@@ -202,7 +202,7 @@ fn request(memories: &[MemoryLine], n: usize) -> StoreRequest {
 }
 
 fn words(text: &str) -> KeywordQuery {
-    KeywordQuery { terms: text::query_terms(text), all: false, filter: Filter::default(), limit: CANDIDATES }
+    KeywordQuery { terms: text::query_terms(text), filter: Filter::default(), limit: CANDIDATES }
 }
 
 fn walk(seeds: Vec<MemoryId>, total: usize) -> NeighbourhoodQuery {

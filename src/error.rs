@@ -71,6 +71,11 @@ impl ErrorCode {
         self.row().2
     }
 
+    /// Whether the service failed, whatever was asked of it.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Unavailable | Self::Timeout | Self::Internal)
+    }
+
     fn row(self) -> &'static (Self, &'static str, bool) {
         Self::TABLE.iter().find(|(code, ..)| *code == self).expect("every code has a row, the test below says so")
     }

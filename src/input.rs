@@ -17,6 +17,11 @@ pub fn require(caller: &Caller, right: Right) -> Result<(), Error> {
     Err(Error::new(ErrorCode::Forbidden, format!("the token lacks the right {right}")))
 }
 
+/// A count or a number on its way out; one beyond `i64` is shown as the largest.
+pub fn outgoing(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
 /// A moment: RFC 3339 (`2026-11-30T10:00:00Z`), a local date-time or a date; without an offset it is UTC.
 pub fn time(field: &str, text: &str) -> Result<Timestamp, Error> {
     let text = text.trim();

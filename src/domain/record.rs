@@ -105,6 +105,30 @@ impl Record {
         }
     }
 
+    /// The page, if it is one.
+    pub fn page(self) -> Option<Page> {
+        match self {
+            Self::Page(page) => Some(page),
+            Self::Revision(_) | Self::Proposal(_) => None,
+        }
+    }
+
+    /// The revision, if it is one.
+    pub fn revision(self) -> Option<Revision> {
+        match self {
+            Self::Revision(revision) => Some(revision),
+            Self::Page(_) | Self::Proposal(_) => None,
+        }
+    }
+
+    /// The proposal, if it is one.
+    pub fn proposal(self) -> Option<Proposal> {
+        match self {
+            Self::Proposal(proposal) => Some(proposal),
+            Self::Page(_) | Self::Revision(_) => None,
+        }
+    }
+
     /// What a store indexes.
     pub fn keys(&self) -> RecordKeys {
         match self {

@@ -251,7 +251,7 @@ struct QueueItem {
 impl From<ProposalRecord> for QueueItem {
     fn from(record: ProposalRecord) -> Self {
         Self {
-            comment_count: i64::try_from(record.comments.len()).unwrap_or(i64::MAX),
+            comment_count: input::outgoing(record.comments.len()),
             id: record.id,
             kind: record.kind,
             state: record.state,

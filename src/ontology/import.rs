@@ -12,7 +12,7 @@ use super::{OntologyContext, link, model::Model, model::Read, plan::Plan, reader
 use crate::{
     domain::{Caller, ChangeId, ChangeSet, OntologyVersion, Relation, Right, Term, TermKind},
     error::{Error, ErrorCode},
-    input,
+    input::{self, outgoing},
     ports::{StagedTerm, Switch},
     telemetry::timed,
     text,
@@ -154,29 +154,31 @@ pub async fn import(ctx: &OntologyContext, caller: &Caller, request: ImportReque
         return Err(Error { place: Some((1, 1)), ..Error::bad_input("file", "says nothing (line 1, column 1)") });
     }
     let plan = tokio::task::spawn_blocking(move || Plan::of(terms, stored)).await.map_err(|_| broken())?;
-    let count = |kinds: &[TermKind]| counted(kinds.iter().filter_map(|kind| counts.kinds.get(kind)).sum());
-    let related = |relation| counted(counts.relations.get(&relation).copied().unwrap_or(0));
+    let count = |kinds: &[TermKind]| outgoing(kinds.iter().filter_map(|kind| counts.kinds.get(kind)).sum::<usize>());
+    let related = |relation| outgoing(counts.relations.get(&relation).copied().unwrap_or(0));
     let current = ctx.store.current().await?;
     let mut reply = ImportReply {
-        version: i64::try_from(current).unwrap_or(i64::MAX),
+        version: outgoing(current),
         vocabulary: vocabulary.clone(),
         format: format.name().to_owned(),
-        new: counted(plan.new),
-        changed: counted(plan.changed()),
-        removed: counted(plan.removed.len()),
-        unchanged: counted(plan.unchanged),
-        skipped_total: counted(skipped.len()),
+        new: outgoing(plan.new),
+        changed: outgoing(plan.changed()),
+        removed: outgoing(plan.removed.len()),
+        unchanged: outgoing(plan.unchanged),
+        skipped_total: outgoing(skipped.len()),
         skipped: skipped.into_iter().take(LISTED).map(|(place, why)| Skipped { place, why }).collect(),
         warnings,
         removals: plan.removed.iter().take(LISTED).cloned().collect(),
-        statements: counted(counts.statements),
+        statements: outgoing(counts.statements),
         classes: count(&[TermKind::Class]),
         concepts: count(&[TermKind::Concept]),
         individuals: count(&[TermKind::Individual]),
-        properties: counted(counts.kinds.iter().filter(|(kind, _)| kind.is_property()).map(|(_, count)| count).sum()),
+        properties: outgoing(
+            counts.kinds.iter().filter(|(kind, _)| kind.is_property()).map(|(_, count)| count).sum::<usize>(),
+        ),
         broader: related(Relation::Broader),
         related: related(Relation::Related),
-        deprecated: counted(counts.deprecated),
+        deprecated: outgoing(counts.deprecated),
         graph_hash: graph_hash(ctx).await?,
         linked: 0,
     };
@@ -201,10 +203,10 @@ pub async fn import(ctx: &OntologyContext, caller: &Caller, request: ImportReque
             ..OntologyVersion::default()
         };
         let version = apply(ctx, caller, plan, version).await?;
-        reply.version = i64::try_from(version.number).unwrap_or(i64::MAX);
+        reply.version = outgoing(version.number);
         reply.graph_hash = version.graph_hash;
     }
-    reply.linked = counted(linked(ctx).await?);
+    reply.linked = outgoing(linked(ctx).await?);
     Ok(reply)
 }
 
@@ -350,10 +352,6 @@ async fn audited(ctx: &OntologyContext, caller: &Caller, use_case: &str) -> Resu
 
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
-fn counted(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn broken() -> Error {

@@ -9,7 +9,7 @@ use super::{OntologyContext, words::*};
 use crate::{
     domain::{Caller, ConceptKey, OntologyVersion, Right, Term},
     error::Error,
-    input,
+    input::{self, outgoing},
     ports::{StoredTerm, TermEntry},
 };
 
@@ -44,17 +44,16 @@ pub struct VersionRecord {
 
 impl From<OntologyVersion> for VersionRecord {
     fn from(version: OntologyVersion) -> Self {
-        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Self {
-            number: count(version.number),
+            number: outgoing(version.number),
             vocabulary: version.vocabulary,
             at: version.at.to_string(),
             actor: version.actor,
             source: version.source,
             source_hash: version.source_hash,
-            new: count(version.new),
-            changed: count(version.changed),
-            removed: count(version.removed),
+            new: outgoing(version.new),
+            changed: outgoing(version.changed),
+            removed: outgoing(version.removed),
             graph_hash: version.graph_hash,
         }
     }
@@ -87,7 +86,7 @@ pub struct ConceptSummary {
 impl From<TermEntry> for ConceptSummary {
     fn from(entry: TermEntry) -> Self {
         let id = Term::concept_id(&entry.iri).to_string();
-        let narrower = i64::try_from(entry.narrower).unwrap_or(i64::MAX);
+        let narrower = outgoing(entry.narrower);
         Self { id, iri: entry.iri, label: entry.label, narrower }
     }
 }
@@ -185,7 +184,7 @@ fn record(
         narrower: narrower.into_iter().map(ConceptSummary::from).collect(),
         notes: Vec::new(),
         deprecated: found.iter().any(|stored| stored.term.deprecated),
-        memories: i64::try_from(uses).unwrap_or(i64::MAX),
+        memories: outgoing(uses),
     };
     for StoredTerm { term, .. } in found {
         record.labels.extend(term.labels.iter().map(|label| LabelRecord {

@@ -33,10 +33,9 @@ pub struct Scored {
 /// A keyword question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeywordQuery {
-    /// Our tokens. Whatever they contain is literal text.
+    /// Our tokens, any of which will do; several joined by spaces are one term, and must stand in a row. Whatever they contain
+    /// is literal text.
     pub terms: Vec<String>,
-    /// `true`: a memory must have every term; `false`: any.
-    pub all: bool,
     /// Conditions, applied inside the search.
     pub filter: Filter,
     /// At most this many answers.
@@ -48,22 +47,12 @@ impl KeywordQuery {
     /// a bound of its own above it (Lucene takes 1,024 clauses, scopes included).
     const MAX_TERMS: usize = 256;
 
-    /// The distinct terms to look up; `None` if there must be one that no memory can have. Control characters are borders
-    /// between tokens, and no memory has a term of spaces.
-    pub fn distinct_terms(&self) -> Option<Vec<String>> {
+    /// The distinct terms to look up. Control characters are borders between tokens, and no memory has a term of spaces.
+    pub fn distinct_terms(&self) -> Vec<String> {
         let mut taken = HashSet::new();
-        let mut terms = Vec::new();
-        for term in &self.terms {
-            let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            if term.trim().is_empty() {
-                if self.all {
-                    return None;
-                }
-            } else if terms.len() < Self::MAX_TERMS && taken.insert(term.clone()) {
-                terms.push(term);
-            }
-        }
-        Some(terms)
+        let spaced = |term: &String| term.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let terms = self.terms.iter().map(spaced).filter(|term| !term.trim().is_empty());
+        terms.filter(|term| taken.insert(term.clone())).take(Self::MAX_TERMS).collect()
     }
 }
 

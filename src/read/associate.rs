@@ -66,14 +66,7 @@ async fn answer(ctx: &ReadContext, caller: &Caller, request: AssociateRequest) -
     let (found, mut evidence, seeds) = match (request.query, ids.is_empty()) {
         (Some(query), true) => {
             let query = input::text("query", query, ctx.settings.max_query_bytes)?;
-            let arms = Arms {
-                semantic: true,
-                keyword: true,
-                concepts: true,
-                expand: ctx.settings.expand,
-                recent: false,
-                ask: true,
-            };
+            let arms = Arms::of_a_question(&ctx.settings, true);
             let found = candidates(ctx, &query, arms, &filter, &visibility, deadline).await;
             if !found.answered {
                 return Err(no_arm());

@@ -4,7 +4,7 @@ use std::{collections::HashMap, future::Future};
 
 use tokio::time::Instant;
 
-use super::{Degraded, ReadContext};
+use super::{Degraded, ReadContext, ReadSettings};
 use crate::{
     domain::{ConceptKey, EdgeKind, Filter, Language, Memory, MemoryId, Visibility, cosine},
     error::{Error, ErrorCode},
@@ -85,6 +85,13 @@ pub(super) struct Arms {
     pub ask: bool,
 }
 
+impl Arms {
+    /// All that tell something of a question; the latest tell nothing.
+    pub(super) fn of_a_question(settings: &ReadSettings, ask: bool) -> Self {
+        Self { semantic: true, keyword: true, concepts: true, expand: settings.expand, recent: false, ask }
+    }
+}
+
 pub(super) async fn candidates<'a>(
     ctx: &'a ReadContext,
     query: &str,
@@ -122,7 +129,7 @@ pub(super) async fn candidates<'a>(
         if !arms.keyword {
             return Ok(Vec::new());
         }
-        let query = KeywordQuery { terms: terms.clone(), all: false, filter: filter.clone(), limit };
+        let query = KeywordQuery { terms: terms.clone(), filter: filter.clone(), limit };
         timed("keyword", ctx.graph.keyword(&query, visibility)).await
     };
     let concepts = async {
@@ -189,11 +196,7 @@ async fn named(
         .collect();
     let mut named = Vec::new();
     for key in labels.longest(|key| known.contains_key(key)) {
-        let members = ctx.graph.memories_of_concept(&key, MEMBERS, filter.as_of.known, visibility).await?;
-        let about: Vec<MemoryId> =
-            members.into_iter().filter(|(_, kind)| *kind == EdgeKind::About).map(|(id, _)| id).collect();
-        let about = ctx.graph.memories(&about, filter.as_of, visibility).await?;
-        let memories = about.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect();
+        let memories = members(ctx, &key, &[EdgeKind::About], filter, visibility).await?;
         named.push(Named { rarity: rarity(known[&key].uses, total), memories });
     }
     Ok(named)
@@ -227,14 +230,25 @@ async fn expanded(
         .collect();
     used.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     used.truncate(EXPANDED);
-    let members = futures::future::try_join_all(used.iter().map(async |(rarity, key)| {
-        let members = ctx.graph.memories_of_concept(key, MEMBERS, filter.as_of.known, visibility).await?;
-        let ids: Vec<MemoryId> = members.into_iter().map(|(id, _)| id).collect();
-        let memories = ctx.graph.memories(&ids, filter.as_of, visibility).await?;
-        let memories = memories.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect();
+    let named = futures::future::try_join_all(used.iter().map(async |(rarity, key)| {
+        let memories = members(ctx, key, &[EdgeKind::About, EdgeKind::Mentions], filter, visibility).await?;
         Ok::<_, PortError>(Named { rarity: *rarity, memories })
     }));
-    members.await
+    named.await
+}
+
+/// The memories that name a concept so, as far as the filter takes them.
+async fn members(
+    ctx: &ReadContext,
+    key: &ConceptKey,
+    kinds: &[EdgeKind],
+    filter: &Filter,
+    visibility: &Visibility,
+) -> Result<Vec<MemoryId>, PortError> {
+    let found = ctx.graph.memories_of_concept(key, MEMBERS, filter.as_of.known, visibility).await?;
+    let ids: Vec<MemoryId> = found.into_iter().filter(|(_, kind)| kinds.contains(kind)).map(|(id, _)| id).collect();
+    let memories = ctx.graph.memories(&ids, filter.as_of, visibility).await?;
+    Ok(memories.iter().filter(|memory| filter.matches(memory)).map(|memory| memory.id).collect())
 }
 
 /// Runs `work` until `deadline`; a failure or a delay becomes a line of `degraded`, and a log line.

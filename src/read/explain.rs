@@ -36,8 +36,7 @@ pub async fn explain(ctx: &ReadContext, caller: &Caller, request: ExplainRequest
     let visibility = caller.visibility();
     let memory = ctx.graph.memories(&[id], as_of, &visibility).await?.pop().ok_or_else(|| Error::not_found("id"))?;
     let deadline = deadline(ctx);
-    let arms =
-        Arms { semantic: true, keyword: true, concepts: true, expand: ctx.settings.expand, recent: false, ask: true };
+    let arms = Arms::of_a_question(&ctx.settings, true);
     let mut found = candidates(ctx, &query, arms, &filter, &visibility, deadline).await;
     let evidence = fused(ctx, Mode::Hybrid, &found);
     let walk = |depth| Expansion {

@@ -81,8 +81,7 @@ async fn on_topic(
     filter: &Filter,
     visibility: &Visibility,
 ) -> Result<Vec<MemoryId>, Error> {
-    let arms =
-        Arms { semantic: true, keyword: true, concepts: true, expand: ctx.settings.expand, recent: false, ask: false };
+    let arms = Arms::of_a_question(&ctx.settings, false);
     let found = candidates(ctx, topic, arms, filter, visibility, deadline(ctx)).await;
     if !found.answered {
         return Err(no_arm());

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::ReviewContext;
 use crate::{
-    domain::{Caller, Page, PageMeta, Proposal, ProposalId, Record, Right, Scope, Visibility},
+    domain::{Caller, InvalidTransition, Page, PageMeta, Proposal, ProposalId, Record, Right, Scope, Visibility},
     error::{Error, ErrorCode},
     input,
 };
@@ -33,10 +33,7 @@ pub(super) async fn proposal(ctx: &ReviewContext<'_>, caller: &Caller, id: &str)
 /// A proposal that the caller sees, if there is one.
 pub(super) async fn find(ctx: &ReviewContext<'_>, caller: &Caller, id: ProposalId) -> Result<Option<Proposal>, Error> {
     let found = ctx.reviews.records(&[id.0], &caller.visibility()).await?.into_iter().next();
-    Ok(match found {
-        Some(Record::Proposal(proposal)) if sees(caller, &proposal) => Some(proposal),
-        _ => None,
-    })
+    Ok(found.and_then(Record::proposal).filter(|proposal| sees(caller, proposal)))
 }
 
 /// An id of a proposal.
@@ -88,6 +85,11 @@ pub(super) fn conflict(field: &str, message: impl Into<String>) -> Error {
     Error { field: Some(field.to_owned()), ..Error::new(ErrorCode::Conflict, message) }
 }
 
+/// A move that the state of a proposal has no way for.
+pub(super) fn no_way(error: InvalidTransition) -> Error {
+    conflict("id", format!("id: {error}"))
+}
+
 /// The page that a name leads to for a reader: of several, the one of the narrowest scope.
 pub(super) async fn page_named(
     ctx: &ReviewContext<'_>,
@@ -110,14 +112,4 @@ fn breadth(scope: &Scope) -> u8 {
         Scope::Shared(_) => 1,
         Scope::Global => 2,
     }
-}
-
-/// A number of a revision or a line as it goes out.
-pub(super) fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// A count as it goes out.
-pub(super) fn count(value: usize) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -3,9 +3,13 @@
 //! Approval is bound to the hash of this, so a page that moved between reading and deciding shows in the hash: nothing
 //! that nobody read goes live.
 
+use std::collections::HashMap;
+
 use super::{ReviewContext, access::page_in_scope, record::off_thread};
 use crate::{
-    domain::{Base, Page, PageChange, PageId, PageMeta, Proposal, Record, Scope, Subject, Visibility},
+    domain::{
+        Base, Page, PageChange, PageId, PageMeta, Proposal, Record, Revision, RevisionId, Scope, Subject, Visibility,
+    },
     error::{Error, ErrorCode},
     text,
     wiki::{Merge, Piece, merge},
@@ -86,7 +90,7 @@ pub(super) async fn candidate(ctx: &ReviewContext<'_>, proposal: &Proposal) -> R
     let proposed = State { meta: meta.clone(), text: text_of(ctx, proposal.id.0, &everything).await? };
     let base_state = match base {
         None => None,
-        Some(base) => Some(revision_state(ctx, base.revision.0, &everything).await?),
+        Some(base) => Some(revision_state(ctx, base.revision, &everything).await?),
     };
     let head = match found(ctx, *page, &everything).await? {
         Some(page) => Some(page),
@@ -118,11 +122,18 @@ pub(super) async fn found(
     page: PageId,
     visibility: &Visibility,
 ) -> Result<Option<Page>, Error> {
-    let record = ctx.reviews.records(&[page.0], visibility).await?.into_iter().next();
-    Ok(match record {
-        Some(Record::Page(page)) => Some(page),
-        _ => None,
-    })
+    Ok(ctx.reviews.records(&[page.0], visibility).await?.into_iter().next().and_then(Record::page))
+}
+
+/// Those of `ids` that are visible pages.
+pub(super) async fn pages_of(
+    ctx: &ReviewContext<'_>,
+    ids: impl Iterator<Item = PageId>,
+    visibility: &Visibility,
+) -> Result<HashMap<PageId, Page>, Error> {
+    let ids: Vec<uuid::Uuid> = ids.map(|id| id.0).collect();
+    let found = ctx.reviews.records(&ids, visibility).await?.into_iter().filter_map(Record::page);
+    Ok(found.map(|page| (page.id, page)).collect())
 }
 
 /// The text beside a record that is there.
@@ -131,17 +142,24 @@ pub(super) async fn text_of(ctx: &ReviewContext<'_>, id: uuid::Uuid, visibility:
     text.ok_or_else(|| Error::new(ErrorCode::Internal, "a record of the wiki has lost its text"))
 }
 
+/// A revision that is there.
+pub(super) async fn revision(
+    ctx: &ReviewContext<'_>,
+    id: RevisionId,
+    visibility: &Visibility,
+) -> Result<Revision, Error> {
+    let found = ctx.reviews.records(&[id.0], visibility).await?.into_iter().next().and_then(Record::revision);
+    found.ok_or_else(|| Error::new(ErrorCode::Internal, "a page of the wiki has lost a revision"))
+}
+
 /// What a revision says.
 pub(super) async fn revision_state(
     ctx: &ReviewContext<'_>,
-    id: uuid::Uuid,
+    id: RevisionId,
     visibility: &Visibility,
 ) -> Result<State, Error> {
-    let record = ctx.reviews.records(&[id], visibility).await?.into_iter().next();
-    let Some(Record::Revision(revision)) = record else {
-        return Err(Error::new(ErrorCode::Internal, "a page of the wiki has lost a revision"));
-    };
-    Ok(State { meta: revision.meta, text: text_of(ctx, id, visibility).await? })
+    let revision = revision(ctx, id, visibility).await?;
+    Ok(State { meta: revision.meta, text: text_of(ctx, id.0, visibility).await? })
 }
 
 fn join(base: Option<&State>, head: Option<&(Page, String)>, proposed: &State, change: PageChange) -> Joined {

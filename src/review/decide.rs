@@ -5,20 +5,20 @@ use jiff::Timestamp;
 use super::{
     ApproveProposalRequest, BulkReply, DecisionReply, ItemOutcome, RejectProposalRequest, RequestChangesRequest,
     ReviewContext, ReviewItem, ReviewProposalsRequest,
-    access::{conflict, decidable, number},
+    access::{conflict, decidable, no_way},
     candidate::{Candidate, Joined, State, candidate},
-    land::{Origin, Target, land, moved, prepare},
+    land::{self, Origin, Target, commit, land, moved, prepare},
     memory,
     propose::{self, NOTE_BYTES, put, stale},
     record::{clashes, listed},
 };
 use crate::{
     domain::{
-        Approval, Base, Caller, ChangeSet, Comment, Decision, MemoryId, Mover, Proposal, ProposalState, RejectReason,
-        Right, Subject, Visibility,
+        Approval, Base, Caller, Comment, Decision, MemoryId, Mover, Proposal, ProposalState, RejectReason, Right,
+        Subject, Visibility,
     },
     error::{Error, ErrorCode},
-    input,
+    input::{self, outgoing},
     ports::QueueQuery,
     telemetry,
     write::{self, undisturbed},
@@ -123,7 +123,7 @@ async fn approve_edit(
         content_hash: read,
     };
     let version = proposal.version;
-    let noted = proposal.with_approval(approval).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let noted = proposal.with_approval(approval).map_err(no_way)?;
     let is_member = noted.approvals.iter().any(|approval| !approval.groups.is_empty());
     if noted.approvals.len() < needed.approvals || !needed.groups.is_empty() && !is_member {
         if edited.is_some() {
@@ -161,7 +161,7 @@ async fn approve_edit(
     };
     let revision = landing.revision.number;
     let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
-    let approved = noted.approved(decision, mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let approved = noted.approved(decision, mover).map_err(no_way)?;
     let approved = Proposal { version: version + 1, ..approved };
     let more = vec![moved(approved.clone(), version)];
     let operation = land(ctx, caller, "approve_proposal", comment, landing, more).await?;
@@ -195,7 +195,7 @@ async fn clash(
     if proposal.state == ProposalState::Pending {
         let (version, why) = (proposal.version, format!("clashes with the page in lines {places}"));
         let mover = Mover { by: &caller.principal, at, why: Some(&why) };
-        let noted = proposal.conflicted(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+        let noted = proposal.conflicted(mover).map_err(no_way)?;
         put(ctx, caller, "approve_proposal", noted, version, at).await?;
     }
     Ok(conflict("conflicts", format!("conflicts: the page has changed in lines {places}, as the proposal does"))
@@ -211,7 +211,7 @@ async fn nothing_left(
 ) -> Result<DecisionReply, Error> {
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why: Some("the page says it already") };
-    let superseded = proposal.superseded(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let superseded = proposal.superseded(mover).map_err(no_way)?;
     let (superseded, operation) = put(ctx, caller, "approve_proposal", superseded, version, at).await?;
     reply(ctx, "superseded", &superseded, None, operation).await
 }
@@ -289,13 +289,11 @@ async fn reject_once(
     let why = note.clone().unwrap_or_else(|| reason.to_string());
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why: Some(&why) };
-    let rejected = proposal.rejected(decision, mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let rejected = proposal.rejected(decision, mover).map_err(no_way)?;
     ops.push(moved(rejected.clone(), version));
     let turn = ctx.write.turn().await;
     ops.extend(write::new_ops(ctx.write, ready, at).await?);
-    let change = write::change(ctx.write, caller, "reject_proposal", at, ops);
-    let operation = change.id.to_string();
-    write::commit(ctx.write, turn, vec![ChangeSet { reason: Some(why), ..change }]).await?;
+    let operation = commit(ctx, caller, turn, "reject_proposal", Some(why), at, ops).await?;
     write::settle(ctx.write).await;
     reply(ctx, "rejected", &rejected, None, operation).await
 }
@@ -335,15 +333,13 @@ async fn request_once(
     let proposal = decidable(ctx, caller, id, at).await?;
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why: Some(note) };
-    let mut asked = proposal.changes_requested(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let mut asked = proposal.changes_requested(mover).map_err(no_way)?;
     for (line, text) in std::iter::once(&(None, note.to_owned())).chain(lines) {
         asked = asked.commented(Comment { by: caller.principal.clone(), at, text: text.clone(), line: *line });
     }
     let asked = Proposal { version: version + 1, ..asked };
-    let turn = ctx.write.turn().await;
-    let change = write::change(ctx.write, caller, "request_changes", at, vec![moved(asked.clone(), version)]);
-    let operation = change.id.to_string();
-    write::commit(ctx.write, turn, vec![ChangeSet { reason: Some(note.to_owned()), ..change }]).await?;
+    let (why, ops) = (Some(note.to_owned()), vec![moved(asked.clone(), version)]);
+    let operation = land::write(ctx, caller, "request_changes", why, at, ops).await?;
     reply(ctx, "changes_requested", &asked, None, operation).await
 }
 
@@ -395,9 +391,7 @@ pub async fn review_proposals(
 pub(super) fn outcome_of(id: String, decided: Result<String, Error>) -> Result<ItemOutcome, Error> {
     match decided {
         Ok(outcome) => Ok(ItemOutcome { id, outcome, code: None, message: None }),
-        Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout | ErrorCode::Internal) => {
-            Err(error)
-        }
+        Err(error) if error.code.is_failure() => Err(error),
         Err(error) => Ok(ItemOutcome {
             id,
             outcome: "failed".to_owned(),
@@ -472,10 +466,9 @@ async fn expire_once(ctx: &ReviewContext<'_>, caller: &Caller, proposal: Proposa
     let version = proposal.version;
     let mut ops = memory::put_aside(ctx, &proposal, at).await?;
     let mover = Mover { by: &caller.principal, at, why: Some("nobody decided in time") };
-    let expired = proposal.expired(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let expired = proposal.expired(mover).map_err(no_way)?;
     ops.push(moved(expired, version));
-    let turn = ctx.write.turn().await;
-    write::commit(ctx.write, turn, vec![write::change(ctx.write, caller, "expire_proposals", at, ops)]).await
+    land::write(ctx, caller, "expire_proposals", None, at, ops).await.map(drop)
 }
 
 /// The answer to a decision.
@@ -491,6 +484,6 @@ pub(super) async fn reply(
         telemetry::review_decided(proposal.subject.kind().name(), outcome, waited.as_secs_f64());
     }
     let record = listed(ctx, std::slice::from_ref(proposal)).await?.pop().expect("one proposal gives one record");
-    let revision = revision.map(number);
+    let revision = revision.map(outgoing);
     Ok(DecisionReply { outcome: outcome.to_owned(), proposal: record, revision, operation_id })
 }

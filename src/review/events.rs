@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{
     AuthorStats, ReviewContext, ReviewEvent, ReviewStats,
-    access::{author_seen, count, number, reader},
+    access::{author_seen, reader},
 };
 use crate::{
     domain::{Caller, ProposalState, Right, Visibility},
     error::Error,
-    input,
+    input::{self, outgoing},
     ports::QueueQuery,
 };
 
@@ -27,7 +27,7 @@ pub async fn review_events(ctx: &ReviewContext<'_>, caller: &Caller, after: u64)
     Ok(changes
         .into_iter()
         .map(|change| ReviewEvent {
-            seq: number(change.seq),
+            seq: outgoing(change.seq),
             at: change.at.to_string(),
             actor: change.actor,
             use_case: change.use_case,
@@ -83,10 +83,10 @@ pub async fn stats_of(ctx: &ReviewContext<'_>, visibility: &Visibility) -> Resul
     authors.sort_by_key(|(author, counts)| (std::cmp::Reverse(counts.iter().sum::<usize>()), *author));
     authors.truncate(AUTHORS);
     Ok(ReviewStats {
-        pending: count(waiting),
-        claimed: count(waiting.saturating_sub(free)),
-        changes_requested: count(of(&[ProposalState::ChangesRequested])),
-        conflicted: count(of(&[ProposalState::Conflicted])),
+        pending: outgoing(waiting),
+        claimed: outgoing(waiting.saturating_sub(free)),
+        changes_requested: outgoing(of(&[ProposalState::ChangesRequested])),
+        conflicted: outgoing(of(&[ProposalState::Conflicted])),
         age_p50_secs: age(0.5),
         age_p95_secs: age(0.95),
         decision_secs: (decided > 0).then(|| secs / decided as f64),
@@ -94,9 +94,9 @@ pub async fn stats_of(ctx: &ReviewContext<'_>, visibility: &Visibility) -> Resul
             .into_iter()
             .map(|(author, [open, approved, rejected])| AuthorStats {
                 author: author.to_owned(),
-                open: count(open),
-                approved: count(approved),
-                rejected: count(rejected),
+                open: outgoing(open),
+                approved: outgoing(approved),
+                rejected: outgoing(rejected),
                 accept_rate: (approved + rejected > 0).then(|| approved as f64 / (approved + rejected) as f64),
             })
             .collect(),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::{Caller, PageChange, PageId, Right, Scope, Visibility},
-    error::{Error, ErrorCode},
+    error::Error,
     input,
     ports::PageQuery,
     wiki::{FileScope, PageFields, parse_file, write_file},
@@ -43,11 +43,7 @@ pub async fn import_pages(
         };
         files.push(match imported {
             Ok((slug, outcome)) => FileOutcome { path, slug, outcome: outcome.to_owned(), message: None },
-            Err((_, error))
-                if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout | ErrorCode::Internal) =>
-            {
-                return Err(error);
-            }
+            Err((_, error)) if error.code.is_failure() => return Err(error),
             Err((slug, error)) => {
                 FileOutcome { path, slug, outcome: "failed".to_owned(), message: Some(error.message) }
             }

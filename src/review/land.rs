@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     ReviewContext,
     access::{conflict, page_in_scope},
-    candidate::{State, text_of},
+    candidate::{State, revision as revision_of, text_of},
     record::off_thread,
 };
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
         Caller, ChangeSet, Kind, Language, Memory, MemoryId, MemoryType, Op, Page, PageChange, PageId, Passage,
         PrincipalKind, Proposal, ProposalId, Record, Revision, RevisionId, Scope, Source, Status, Visibility,
     },
-    error::{Error, ErrorCode},
+    error::Error,
     wiki::{Part, blame_first, blame_next, citations, links, parts},
-    write::{self, Ready},
+    write::{self, Ready, Turn},
 };
 
 /// Tag of every passage.
@@ -99,10 +99,7 @@ pub(super) async fn prepare(
         None => blame_first(&text),
         Some(page) => {
             let everything = Visibility::system("a page leads to its head");
-            let record = ctx.reviews.records(&[page.head.0], &everything).await?.into_iter().next();
-            let Some(Record::Revision(parent)) = record else {
-                return Err(Error::new(ErrorCode::Internal, "a page of the wiki has lost a revision"));
-            };
+            let parent = revision_of(ctx, page.head, &everything).await?;
             let (old, new) = (text_of(ctx, page.head.0, &everything).await?, text.clone());
             off_thread(move || blame_next(&parent.blame, &old, &new, number)).await?
         }
@@ -287,10 +284,37 @@ pub(super) async fn land(
     let turn = ctx.write.turn().await;
     let mut ops = more;
     ops.extend(landing.ops(ctx).await?);
+    let operation = commit(ctx, caller, turn, use_case, reason, at, ops).await?;
+    write::settle(ctx.write).await;
+    Ok(operation)
+}
+
+/// Writes the operations of a use case as one change, in a turn of its own; gives the change's id.
+pub(super) async fn write(
+    ctx: &ReviewContext<'_>,
+    caller: &Caller,
+    use_case: &str,
+    reason: Option<String>,
+    at: Timestamp,
+    ops: Vec<Op>,
+) -> Result<String, Error> {
+    let turn = ctx.write.turn().await;
+    commit(ctx, caller, turn, use_case, reason, at, ops).await
+}
+
+/// [`write`](write()) in a turn that was taken before, for operations that depend on what is there.
+pub(super) async fn commit(
+    ctx: &ReviewContext<'_>,
+    caller: &Caller,
+    turn: Turn,
+    use_case: &str,
+    reason: Option<String>,
+    at: Timestamp,
+    ops: Vec<Op>,
+) -> Result<String, Error> {
     let change = ChangeSet { reason, ..write::change(ctx.write, caller, use_case, at, ops) };
     let operation = change.id.to_string();
     write::commit(ctx.write, turn, vec![change]).await?;
-    write::settle(ctx.write).await;
     Ok(operation)
 }
 

@@ -5,14 +5,13 @@ use jiff::Timestamp;
 
 use super::{
     ApproveProposalRequest, ReviewContext,
-    access::conflict,
+    access::{conflict, no_way},
     land::moved,
-    propose::{learns, one_of},
 };
 use crate::{
     domain::{
         AsOf, Caller, ChangeId, ChangeSet, Decision, EdgeKind, Kind, Language, Memory, MemoryId, MemoryType, Mover, Op,
-        Proposal, RejectReason, Scope, Source, Status, Subject, Verification, Visibility,
+        PrincipalKind, Proposal, RejectReason, Scope, Source, Status, Subject, Verification, Visibility,
     },
     error::{Error, ErrorCode},
     input, text,
@@ -26,6 +25,10 @@ const LESSON: &str = "review";
 pub(super) async fn about(ctx: &ReviewContext<'_>, subject: &Subject) -> Result<Vec<Memory>, Error> {
     let visibility = Visibility::system("a proposal that was seen leads to what it is about");
     Ok(ctx.write.graph.memories(&subject.memories(), AsOf::default(), &visibility).await?)
+}
+
+fn one_of(memories: &[Memory], id: MemoryId) -> Option<&Memory> {
+    memories.iter().find(|memory| memory.id == id)
 }
 
 /// The hash of what a proposal about memories says now.
@@ -94,7 +97,7 @@ pub(super) async fn approve(
         let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
         let version = proposal.version;
         let approved = proposal.clone().approved(decision, mover);
-        approved.map(|it| (it, version)).map_err(|error| conflict("id", format!("id: {error}")))
+        approved.map(|it| (it, version)).map_err(no_way)
     };
     let (turn, mut ops, approved) = match (&proposal.subject, memories.as_slice()) {
         (Subject::MemoryQuarantine { causes, caused_by, supersedes, .. }, [memory]) => {
@@ -180,7 +183,7 @@ pub(super) async fn lesson(
     note: Option<&str>,
     at: Timestamp,
 ) -> Result<Vec<Ready>, Error> {
-    if !learns(proposal) {
+    if proposal.author_kind != PrincipalKind::Agent {
         return Ok(Vec::new());
     }
     let what = match &proposal.subject {

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use super::{
     BlamedLines, PageBlame, PageDiff, PageDiffRequest, PageHit, PageLink, PageRecord, PageRequest, PagesRequest,
     Protection, RenderPageRequest, RenderedPage, ReviewContext, RevisionRecord, SearchPagesReply, SearchPagesRequest,
-    access::{count, find, number, page_named, proposal_id, reader},
-    candidate::text_of,
+    access::{find, page_named, proposal_id, reader},
+    candidate::{pages_of, text_of},
     land::{TAG, page_of_passage},
     record::{citations, off_thread, revision as record_of, risks},
 };
 use crate::{
     domain::{Caller, MemoryId, Page, PageId, PageMeta, Record, Revision, Scope, Visibility},
     error::Error,
-    input,
+    input::{self, outgoing},
     ports::PageQuery,
     read::{
         self, RecallRequest,
@@ -74,7 +74,7 @@ async fn full(
     record.aliases.clone_from(&revision.meta.aliases);
     record.categories.clone_from(&revision.meta.categories);
     record.deleted = revision.meta.deleted;
-    record.revision = number(revision.number);
+    record.revision = outgoing(revision.number);
     record.content_hash.clone_from(&revision.content_hash);
     record.updated_at = revision.at.to_string();
     if record.deleted {
@@ -137,8 +137,8 @@ fn short(ctx: &ReviewContext<'_>, page: &Page) -> PageRecord {
             Scope::Private(_) | Scope::Global => None,
         },
         deleted: page.meta.deleted,
-        revision: number(page.number),
-        head: number(page.number),
+        revision: outgoing(page.number),
+        head: outgoing(page.number),
         body: None,
         content_hash: page.content_hash.clone(),
         created_at: page.created_at.to_string(),
@@ -148,7 +148,7 @@ fn short(ctx: &ReviewContext<'_>, page: &Page) -> PageRecord {
         backlinks: Vec::new(),
         protection: needed
             .protected
-            .then(|| Protection { approvals: count(needed.approvals), groups: needed.groups.clone() }),
+            .then(|| Protection { approvals: outgoing(needed.approvals), groups: needed.groups.clone() }),
     }
 }
 
@@ -160,13 +160,7 @@ pub async fn pages_by_id(ctx: &ReviewContext<'_>, caller: &Caller, ids: &[PageId
     }
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let found = ctx.reviews.records(&ids, &visibility).await?;
-    Ok(found
-        .iter()
-        .filter_map(|record| match record {
-            Record::Page(page) => Some(short(ctx, page)),
-            Record::Revision(_) | Record::Proposal(_) => None,
-        })
-        .collect())
+    Ok(found.into_iter().filter_map(Record::page).map(|page| short(ctx, &page)).collect())
 }
 
 /// Pages that meet the conditions, by address.
@@ -233,7 +227,7 @@ pub async fn page_diff(
     };
     let new = text_of(ctx, to.id.0, &visibility).await?;
     let diff = off_thread(move || Diff::of(&old, &new)).await?;
-    Ok(Some(PageDiff { slug: page.meta.slug, from: request.from, to: number(to.number), diff }))
+    Ok(Some(PageDiff { slug: page.meta.slug, from: request.from, to: outgoing(to.number), diff }))
 }
 
 /// A page line by line, with the revision that each came with.
@@ -259,12 +253,12 @@ pub async fn page_blame(
         let length = usize::try_from(run.1).unwrap_or(usize::MAX);
         let text: String = lines.by_ref().take(length).collect();
         if let Some(revision) = known.get(&run.0) {
-            let (from_line, to_line) = (count(line), count(line + length - 1));
+            let (from_line, to_line) = (outgoing(line), outgoing(line + length - 1));
             blamed.push(BlamedLines { from_line, to_line, text, revision: revision.clone() });
         }
         line += length;
     }
-    Ok(Some(PageBlame { slug: shown.meta.slug, revision: number(shown.number), lines: blamed }))
+    Ok(Some(PageBlame { slug: shown.meta.slug, revision: outgoing(shown.number), lines: blamed }))
 }
 
 /// Pages that answer a question: their passages are found as memories are.
@@ -277,7 +271,7 @@ pub async fn search_pages(
     let limit = input::count("limit", request.limit.unwrap_or(HITS), HITS_MAX)?;
     let recall = RecallRequest {
         query: request.query,
-        limit: Some(count((limit * PASSAGES).min(ctx.read.settings.max_limit))),
+        limit: Some(outgoing((limit * PASSAGES).min(ctx.read.settings.max_limit))),
         tags: vec![TAG.to_owned()],
         explain: Some(false),
         ..RecallRequest::default()
@@ -288,17 +282,7 @@ pub async fn search_pages(
         .into_iter()
         .filter_map(|item| Some((item.external_id.as_deref().and_then(page_of_passage)?, item)))
         .collect();
-    let ids: Vec<_> = passages.iter().map(|(page, _)| page.0).collect();
-    let pages: HashMap<PageId, Page> = ctx
-        .reviews
-        .records(&ids, &visibility)
-        .await?
-        .into_iter()
-        .filter_map(|record| match record {
-            Record::Page(page) => Some((page.id, page)),
-            Record::Revision(_) | Record::Proposal(_) => None,
-        })
-        .collect();
+    let pages = pages_of(ctx, passages.iter().map(|(page, _)| *page), &visibility).await?;
     let mut hits: Vec<PageHit> = Vec::new();
     for (id, item) in passages {
         let Some(page) = pages.get(&id) else { continue };
@@ -308,7 +292,7 @@ pub async fn search_pages(
             hits.push(PageHit {
                 slug: page.meta.slug.clone(),
                 title: page.meta.title.clone(),
-                revision: number(page.number),
+                revision: outgoing(page.number),
                 section: section.unwrap_or_default().to_owned(),
                 snippet: item.content,
                 score: item.score,

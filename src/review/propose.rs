@@ -12,13 +12,12 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Author, Base, Caller, ChangeSet, Idempotency, Memory, MemoryId, Mover, Op, Page, PageChange, PageId,
-        PageMeta, PrincipalKind, Proposal, ProposalId, ProposalKind, Record, Revision, Right, Scope, Subject,
-        Visibility,
+        AsOf, Author, Base, Caller, ChangeSet, Idempotency, MemoryId, Mover, Op, Page, PageChange, PageId, PageMeta,
+        Proposal, ProposalId, ProposalKind, Record, Revision, Right, Scope, Subject, Visibility,
     },
     error::{Error, ErrorCode},
     input,
-    wiki::{apply_patch, is_slug, slug_of},
+    wiki::{apply_patch, is_slug, slug_of, title_of_slug},
     write::{self, undisturbed},
 };
 
@@ -141,7 +140,7 @@ async fn new_page(
     let page_scope = page_scope(caller, request.scope.as_deref(), request.group.clone())?;
     let title = match input::optional_text("title", request.title.clone(), NAME_BYTES)? {
         Some(title) => title,
-        None => slug.rsplit('/').next().unwrap_or(&slug).replace(['-', '_'], " "),
+        None => title_of_slug(&slug),
     };
     let meta = PageMeta {
         title,
@@ -243,7 +242,7 @@ pub(super) async fn based(ctx: &ReviewContext<'_>, page: &Page, number: Option<i
         return Err(Error::bad_input("base_revision", message));
     };
     let base = Base { revision: revision.id, number: revision.number };
-    Ok((revision_state(ctx, revision.id.0, &everything).await?, base))
+    Ok((revision_state(ctx, revision.id, &everything).await?, base))
 }
 
 /// Proposes a decision between memories.
@@ -290,8 +289,7 @@ pub async fn propose_decision(
     let opened = Proposal { run, rationale, evidence, ..opened };
     let record = Box::new(Record::Proposal(opened.clone()));
     ops.push(Op::PutRecord { record, text: None, expected_version: 0 });
-    let turn = ctx.write.turn().await;
-    write::commit(ctx.write, turn, vec![write::change(ctx.write, caller, "propose_decision", at, ops)]).await?;
+    land::write(ctx, caller, "propose_decision", None, at, ops).await?;
     full(ctx, caller, &opened).await
 }
 
@@ -311,10 +309,8 @@ pub(super) async fn put(
     expected_version: u64,
     at: Timestamp,
 ) -> Result<(Proposal, String), Error> {
-    let turn = ctx.write.turn().await;
-    let change = write::change(ctx.write, caller, use_case, at, vec![land::moved(proposal.clone(), expected_version)]);
-    let operation = change.id.to_string();
-    write::commit(ctx.write, turn, vec![change]).await?;
+    let ops = vec![land::moved(proposal.clone(), expected_version)];
+    let operation = land::write(ctx, caller, use_case, None, at, ops).await?;
     Ok((proposal, operation))
 }
 
@@ -383,14 +379,4 @@ pub(super) fn page_scope(caller: &Caller, name: Option<&str>, group: Option<Stri
         ("private" | "global", Some(_)) => Err(Error::bad_input("group", "goes with scope shared only")),
         _ => Err(Error::bad_input("scope", "unknown value, expected one of private, shared, global")),
     }
-}
-
-/// Whether a proposal teaches its author something when it is turned down.
-pub(super) fn learns(proposal: &Proposal) -> bool {
-    proposal.author_kind == PrincipalKind::Agent
-}
-
-/// A memory among others.
-pub(super) fn one_of(memories: &[Memory], id: MemoryId) -> Option<&Memory> {
-    memories.iter().find(|memory| memory.id == id)
 }

@@ -38,13 +38,8 @@ pub async fn proposals_by_id(
     }
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let found = ctx.reviews.records(&ids, &visibility).await?;
-    let seen: Vec<_> = found
-        .into_iter()
-        .filter_map(|record| match record {
-            Record::Proposal(proposal) if sees(caller, &proposal) => Some(proposal),
-            _ => None,
-        })
-        .collect();
+    let seen: Vec<_> =
+        found.into_iter().filter_map(Record::proposal).filter(|proposal| sees(caller, proposal)).collect();
     listed(ctx, &seen).await
 }
 

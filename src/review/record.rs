@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use super::{
     ApprovalRecord, Citation, CommentRecord, ConflictRecord, DecisionRecord, MemoryText, MoveRecord, ProposalRecord,
     ReviewContext, RevisionRecord, RiskRecord,
-    access::{count, number},
-    candidate::{Candidate, Joined, candidate},
+    candidate::{Candidate, Joined, candidate, pages_of},
     memory,
 };
 use crate::{
     domain::{
-        AsOf, Base, Caller, Memory, MemoryId, Page, PageId, Proposal, Record, Revision, RiskFlag, RiskKind, Subject,
-        Visibility,
+        AsOf, Base, Caller, Memory, MemoryId, Page, PageId, Proposal, Revision, RiskFlag, RiskKind, Subject, Visibility,
     },
     error::{Error, ErrorCode},
+    input::outgoing,
     wiki::{Clash, Diff, Piece},
 };
 use jiff::Timestamp;
@@ -30,7 +29,7 @@ pub(super) fn revision(revision: &Revision) -> RevisionRecord {
         page_id: revision.page.to_string(),
         slug: revision.meta.slug.clone(),
         title: revision.meta.title.clone(),
-        number: number(revision.number),
+        number: outgoing(revision.number),
         change: revision.change.to_string(),
         at: revision.at.to_string(),
         author: revision.author.clone(),
@@ -43,7 +42,7 @@ pub(super) fn revision(revision: &Revision) -> RevisionRecord {
         evidence: revision.evidence.iter().map(ToString::to_string).collect(),
         reverts: revision.reverts.map(|id| id.to_string()),
         content_hash: revision.content_hash.clone(),
-        size: number(revision.size),
+        size: outgoing(revision.size),
     }
 }
 
@@ -53,18 +52,8 @@ pub(super) fn risks(flags: &[RiskFlag]) -> Vec<RiskRecord> {
 
 /// The proposals as a list shows them.
 pub(super) async fn listed(ctx: &ReviewContext<'_>, proposals: &[Proposal]) -> Result<Vec<ProposalRecord>, Error> {
-    let pages: Vec<uuid::Uuid> = proposals.iter().filter_map(page_of).map(|page| page.0).collect();
     let everything = Visibility::system("proposals that were seen lead to their pages");
-    let heads: HashMap<PageId, Page> = ctx
-        .reviews
-        .records(&pages, &everything)
-        .await?
-        .into_iter()
-        .filter_map(|record| match record {
-            Record::Page(page) => Some((page.id, page)),
-            Record::Revision(_) | Record::Proposal(_) => None,
-        })
-        .collect();
+    let heads = pages_of(ctx, proposals.iter().filter_map(page_of), &everything).await?;
     let now = ctx.write.clock.now();
     Ok(proposals
         .iter()
@@ -130,7 +119,7 @@ fn short(ctx: &ReviewContext<'_>, proposal: &Proposal, head: Option<&Page>, now:
                 by: comment.by.clone(),
                 at: comment.at.to_string(),
                 text: comment.text.clone(),
-                line: comment.line.map(number),
+                line: comment.line.map(outgoing),
             })
             .collect(),
         decision: proposal.decision.as_ref().map(|decision| DecisionRecord {
@@ -161,12 +150,12 @@ fn short(ctx: &ReviewContext<'_>, proposal: &Proposal, head: Option<&Page>, now:
             record.slug = Some(meta.slug.clone());
             record.title = Some(meta.title.clone());
             record.change = Some(change.to_string());
-            record.base_revision = Some(base.map_or(0, |base| number(base.number)));
-            record.head_revision = Some(head.map_or(0, |page| number(page.number)));
+            record.base_revision = Some(base.map_or(0, |base| outgoing(base.number)));
+            record.head_revision = Some(head.map_or(0, |page| outgoing(page.number)));
             if proposal.state.is_open() {
                 mark_stale(&mut record, *base, head.map_or(0, |page| page.number));
                 let needed = ctx.settings.needed(&[&meta.slug, head.map_or(&meta.slug, |page| &page.meta.slug)]);
-                record.approvals_needed = count(needed.approvals);
+                record.approvals_needed = outgoing(needed.approvals);
                 record.approval_groups = needed.groups;
             }
         }
@@ -260,7 +249,7 @@ pub(super) fn clashes(pieces: &[Piece]) -> impl Iterator<Item = &Clash> {
 
 fn conflict(clash: &Clash) -> ConflictRecord {
     ConflictRecord {
-        line: count(clash.line),
+        line: outgoing(clash.line),
         base: clash.base.clone(),
         head: clash.head.clone(),
         proposed: clash.proposed.clone(),

@@ -5,24 +5,23 @@ use jiff::Timestamp;
 use super::{
     BulkReply, DecisionReply, ItemOutcome, RevertProposalRequest, RevertReply, RevertRevisionRequest, RevertRunRequest,
     ReviewContext,
-    access::{conflict, page_named, proposal as seen},
+    access::{conflict, no_way, page_named, proposal as seen},
     candidate::{State, found, join_meta, revision_state, text_of},
     decide::{outcome_of, reply},
-    land::{Landing, Origin, Target, land, moved, prepare},
+    land::{Landing, Origin, Target, land, moved, prepare, write},
     memory,
     propose::{NOTE_BYTES, stale},
     record::{clashes, revision as record_of},
 };
 use crate::{
     domain::{
-        Caller, ChangeSet, Mover, Op, Page, PageChange, Proposal, ProposalState, Record, Revision, Right, Subject,
-        Visibility,
+        Caller, Mover, Op, Page, PageChange, Proposal, ProposalState, Record, Revision, Right, Subject, Visibility,
     },
     error::{Error, ErrorCode},
     input,
     ports::QueueQuery,
     wiki::{Merge, merge},
-    write::{self, undisturbed},
+    write::{settle, undisturbed},
 };
 
 /// Most proposals of a run that are taken back in one go.
@@ -58,7 +57,8 @@ async fn revision_once(
     let landing = without(ctx, caller, &page, &revision, reason.clone(), at).await?;
     let mut more = Vec::new();
     if let Some(id) = revision.proposal
-        && let Some(Record::Proposal(proposal)) = ctx.reviews.records(&[id.0], &everything).await?.into_iter().next()
+        && let Some(proposal) =
+            ctx.reviews.records(&[id.0], &everything).await?.into_iter().next().and_then(Record::proposal)
         && proposal.state == ProposalState::Approved
     {
         more.push(taken_back(caller, proposal, reason.as_deref(), at)?.1);
@@ -79,7 +79,7 @@ async fn without(
 ) -> Result<Landing, Error> {
     let everything = Visibility::system("a page that was seen leads to its revisions");
     let head = State { meta: page.meta.clone(), text: text_of(ctx, page.head.0, &everything).await? };
-    let undone = revision_state(ctx, revision.id.0, &everything).await?;
+    let undone = revision_state(ctx, revision.id, &everything).await?;
     let state = match revision.parent {
         None => {
             if page.number != revision.number {
@@ -91,7 +91,7 @@ async fn without(
             State { meta, text: head.text.clone() }
         }
         Some(parent) => {
-            let before = revision_state(ctx, parent.0, &everything).await?;
+            let before = revision_state(ctx, parent, &everything).await?;
             let text = match merge(&undone.text, &head.text, &before.text) {
                 Merge::Clean(text) => text,
                 Merge::Clash(pieces) => {
@@ -115,7 +115,7 @@ async fn without(
 fn taken_back(caller: &Caller, proposal: Proposal, why: Option<&str>, at: Timestamp) -> Result<(Proposal, Op), Error> {
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why };
-    let reverted = proposal.reverted(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let reverted = proposal.reverted(mover).map_err(no_way)?;
     Ok((reverted.clone(), moved(reverted, version)))
 }
 
@@ -152,11 +152,8 @@ async fn proposal_once(
     let mut ops = memory::let_out(&proposal)?;
     let (reverted, op) = taken_back(caller, proposal, reason.as_deref(), at)?;
     ops.push(op);
-    let turn = ctx.write.turn().await;
-    let change = write::change(ctx.write, caller, "revert_proposal", at, ops);
-    let operation = change.id.to_string();
-    write::commit(ctx.write, turn, vec![ChangeSet { reason, ..change }]).await?;
-    write::settle(ctx.write).await;
+    let operation = write(ctx, caller, "revert_proposal", reason, at, ops).await?;
+    settle(ctx.write).await;
     reply(ctx, "reverted", &reverted, None, operation).await
 }
 
@@ -165,9 +162,8 @@ async fn landed(ctx: &ReviewContext<'_>, proposal: &Proposal) -> Result<(Page, R
     let everything = Visibility::system("a proposal that was seen leads to its revision");
     let lost = || Error::new(ErrorCode::Internal, "an approved proposal has lost its revision");
     let id = proposal.decision.as_ref().and_then(|decision| decision.revision).ok_or_else(lost)?;
-    let Some(Record::Revision(revision)) = ctx.reviews.records(&[id.0], &everything).await?.into_iter().next() else {
-        return Err(lost());
-    };
+    let revision = ctx.reviews.records(&[id.0], &everything).await?.into_iter().next().and_then(Record::revision);
+    let revision = revision.ok_or_else(lost)?;
     let page = found(ctx, revision.page, &everything).await?.ok_or_else(lost)?;
     Ok((page, revision))
 }
@@ -189,8 +185,9 @@ pub async fn revert_run(
     if live.len() > RUN_MAX {
         return Err(Error::bad_input("run_id", format!("has more than {RUN_MAX} proposals that are live")));
     }
-    live.sort_by_key(|proposal| std::cmp::Reverse((proposal.decision.as_ref().map(|it| it.at), proposal.version)));
-    live.sort_by_key(|proposal| std::cmp::Reverse(proposal.decision.as_ref().map(|it| (it.at, it.revision))));
+    live.sort_by_key(|proposal| {
+        std::cmp::Reverse((proposal.decision.as_ref().map(|it| (it.at, it.revision)), proposal.version))
+    });
     let mut items: Vec<ItemOutcome> = Vec::with_capacity(live.len());
     for proposal in live {
         let id = proposal.id.to_string();

@@ -3,7 +3,7 @@
 use super::{
     CommentOnProposalRequest, ProposalRecord, ResolveProposalRequest, ReviewContext, ReviseProposalRequest,
     WithdrawProposalRequest,
-    access::{conflict, decidable, own, proposal as seen},
+    access::{conflict, decidable, no_way, own, proposal as seen},
     candidate::{Candidate, Joined, State, candidate, found, revision_state},
     land, memory,
     propose::{LIST_MAX, NAME_BYTES, NOTE_BYTES, based, body, line, put, stale},
@@ -11,11 +11,11 @@ use super::{
     risk,
 };
 use crate::{
-    domain::{Base, Caller, ChangeSet, Comment, Mover, Op, PageChange, Proposal, Record, Subject, Visibility},
+    domain::{Base, Caller, Comment, Mover, Op, PageChange, Proposal, Record, Subject, Visibility},
     error::{Error, ErrorCode},
     input,
     wiki::{Resolution, resolve},
-    write::{self, undisturbed},
+    write::undisturbed,
 };
 
 /// Gives an open proposal another text; whoever had said yes to the old one has to look again.
@@ -75,7 +75,7 @@ async fn with_text(
     let everything = Visibility::system("a proposal that was seen leads to its base");
     let base_state = match base {
         None => None,
-        Some(base) => Some(revision_state(ctx, base.revision.0, &everything).await?),
+        Some(base) => Some(revision_state(ctx, base.revision, &everything).await?),
     };
     if base_state.as_ref() == Some(&proposed) {
         return Err(Error::bad_input("body", "is what the page says already"));
@@ -92,7 +92,7 @@ async fn with_text(
     let flags = risk::flags(ctx, &looked_at).await?;
     let mover = Mover { by: &caller.principal, at, why: said.as_deref() };
     let revised = Proposal { content_hash: proposed.hash(), flags, ..proposal };
-    let revised = revised.revised(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let revised = revised.revised(mover).map_err(no_way)?;
     let revised = match said {
         Some(text) => Proposal {
             version: version + 1,
@@ -102,8 +102,7 @@ async fn with_text(
     };
     let record = Box::new(Record::Proposal(revised.clone()));
     let op = Op::PutRecord { record, text: Some(proposed.text), expected_version: version };
-    let turn = ctx.write.turn().await;
-    write::commit(ctx.write, turn, vec![write::change(ctx.write, caller, use_case, at, vec![op])]).await?;
+    land::write(ctx, caller, use_case, None, at, vec![op]).await?;
     Ok(revised)
 }
 
@@ -176,11 +175,9 @@ async fn withdraw_once(
     let version = proposal.version;
     let mut ops = memory::put_aside(ctx, &proposal, at).await?;
     let mover = Mover { by: &caller.principal, at, why: why.as_deref() };
-    let withdrawn = proposal.withdrawn(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let withdrawn = proposal.withdrawn(mover).map_err(no_way)?;
     ops.push(land::moved(withdrawn.clone(), version));
-    let turn = ctx.write.turn().await;
-    let change = write::change(ctx.write, caller, "withdraw_proposal", at, ops);
-    write::commit(ctx.write, turn, vec![ChangeSet { reason: why, ..change }]).await?;
+    land::write(ctx, caller, "withdraw_proposal", why, at, ops).await?;
     full(ctx, caller, &withdrawn).await
 }
 

@@ -7,13 +7,11 @@ use crate::{
         Visibility,
     },
     error::Error,
-    wiki::{Diff, citations, links, marks, slug_of},
+    wiki::{Diff, citations, first_few, links, marks, slug_of},
 };
 
 /// Share of a page that an edit may take away before it is flagged.
 const LARGE: f64 = 0.3;
-/// Names that a flag lists.
-const NAMED: usize = 5;
 
 /// An edit to look at.
 pub(super) struct Edit<'a> {
@@ -31,10 +29,7 @@ pub(super) async fn flags(ctx: &ReviewContext<'_>, edit: &Edit<'_>) -> Result<Ve
     let mut found: Vec<RiskFlag> = Vec::new();
     let mut flag = |kind: RiskKind, what: Vec<String>| {
         if !what.is_empty() {
-            let more = what.len().saturating_sub(NAMED);
-            let named = what.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-            let detail = if more == 0 { named } else { format!("{named} and {more} more") };
-            found.push(RiskFlag { kind, detail });
+            found.push(RiskFlag { kind, detail: first_few(what) });
         }
     };
     let cited = citations(&edit.proposed.text);

@@ -2,9 +2,9 @@
 
 use super::{
     DecisionReply, RevertProposalRequest, ReviewContext,
-    access::{conflict, proposal as seen},
+    access::{conflict, no_way, proposal as seen},
     decide::reply,
-    land::moved,
+    land::{moved, write},
     memory,
     revert::revert_proposal,
 };
@@ -12,7 +12,7 @@ use crate::{
     domain::{Caller, Mover, Op, Proposal, ProposalState, Right, Status},
     error::{Error, ErrorCode},
     input,
-    write::{self, undisturbed},
+    write::undisturbed,
 };
 
 /// Opens again what the caller just rejected or gave back; takes back what the caller just approved.
@@ -58,11 +58,8 @@ async fn reopen_once(ctx: &ReviewContext<'_>, caller: &Caller, id: &str) -> Resu
         ops.extend(lesson.map(|id| Op::Retire { id, status: Status::Archived, valid_to: None }));
     }
     let mover = Mover { by: &caller.principal, at, why: Some("taken back at once") };
-    let reopened = proposal.reopened(mover).map_err(|error| conflict("id", format!("id: {error}")))?;
+    let reopened = proposal.reopened(mover).map_err(no_way)?;
     ops.push(moved(reopened.clone(), version));
-    let turn = ctx.write.turn().await;
-    let change = write::change(ctx.write, caller, "undo_decision", at, ops);
-    let operation = change.id.to_string();
-    write::commit(ctx.write, turn, vec![change]).await?;
+    let operation = write(ctx, caller, "undo_decision", None, at, ops).await?;
     reply(ctx, "reopened", &reopened, None, operation).await
 }

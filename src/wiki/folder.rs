@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::markup::{is_slug, slug_of};
+use super::markup::{is_slug, slug_of, title_of_slug};
 use crate::domain::PageMeta;
 
 /// Ending of the files.
@@ -110,7 +110,7 @@ pub fn write_file(page: &PageFields) -> (String, String) {
 pub(super) fn title_of(slug: &str, body: &str) -> String {
     let heading =
         body.lines().find_map(|line| line.strip_prefix("# ").map(str::trim).filter(|title| !title.is_empty()));
-    heading.map_or_else(|| slug.rsplit('/').next().unwrap_or(slug).replace(['-', '_'], " "), str::to_owned)
+    heading.map_or_else(|| title_of_slug(slug), str::to_owned)
 }
 
 fn front_of(page: &PageFields) -> String {

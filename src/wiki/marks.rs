@@ -17,8 +17,8 @@ pub struct Marks {
     pub flags: Vec<RiskFlag>,
 }
 
-/// Places of a kind that a flag names.
-const PLACES: usize = 5;
+/// Places or names that a flag lists.
+const NAMED: usize = 5;
 
 /// Marks bidi controls, invisible characters, words that look like others, and HTML that is not shown.
 pub fn marks(text: &str) -> Marks {
@@ -154,12 +154,14 @@ fn flags(text: &str, found: &[(Range<usize>, RiskKind, String)]) -> Vec<RiskFlag
         counted = place.start;
         kinds.entry(*kind).or_default().push(format!("{what} in line {line}"));
     }
-    let detail = |places: Vec<String>| {
-        let more = places.len().saturating_sub(PLACES);
-        let first = places.into_iter().take(PLACES).collect::<Vec<_>>().join(", ");
-        if more == 0 { first } else { format!("{first} and {more} more") }
-    };
-    kinds.into_iter().map(|(kind, places)| RiskFlag { kind, detail: detail(places) }).collect()
+    kinds.into_iter().map(|(kind, places)| RiskFlag { kind, detail: first_few(places) }).collect()
+}
+
+/// What a flag names: the first few, and how many there are more.
+pub fn first_few(named: Vec<String>) -> String {
+    let more = named.len().saturating_sub(NAMED);
+    let first = named.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if more == 0 { first } else { format!("{first} and {more} more") }
 }
 
 #[cfg(test)]

@@ -87,6 +87,11 @@ pub fn slug_of(title: &str) -> String {
     title.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
+/// The title of a page that gives none: the last part of its address.
+pub fn title_of_slug(slug: &str) -> String {
+    slug.rsplit('/').next().unwrap_or(slug).replace(['-', '_'], " ")
+}
+
 /// Whether `slug` can be an address: letters, digits and `-_.` of any script in parts between slashes, none of them empty
 /// or beginning with a dot. Such a slug is also a path of a file.
 pub fn is_slug(slug: &str) -> bool {

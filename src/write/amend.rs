@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     ForgetReply, ForgetRequest, LinkReply, LinkRequest, UpdateRequest, WriteContext, decide,
-    matching::{Named, Reading, about, named, require_alter},
+    matching::{self, Named, about, named, require_alter},
     store::{embed_again, settled},
     undisturbed,
     validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
@@ -71,11 +71,7 @@ async fn update_once(
     } else {
         embed_again(ctx, std::slice::from_ref(&new)).await?.pop().expect("one memory has one set of vectors")
     };
-    let vocabulary = ctx.lexicons.current().await;
-    let (title, content) = (new.title.clone(), new.content.clone());
-    let reading = tokio::task::spawn_blocking(move || Reading::of(title.as_deref(), &content, &vocabulary))
-        .await
-        .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
+    let (reading, new) = matching::read(ctx, vec![new]).await?.pop().expect("one memory is read");
     let at = ctx.clock.now();
     let new = Memory {
         spaces: vectors.iter().map(|vector| vector.space.clone()).collect(),

@@ -234,6 +234,15 @@ impl Reading {
     }
 }
 
+/// Reads the texts of memories off the async threads; gives each back with what it names.
+pub(super) async fn read(ctx: &WriteContext, memories: Vec<Memory>) -> Result<Vec<(Reading, Memory)>, Error> {
+    let vocabulary = ctx.lexicons.current().await;
+    let reading = move |memory: Memory| (Reading::of(memory.title.as_deref(), &memory.content, &vocabulary), memory);
+    tokio::task::spawn_blocking(move || memories.into_iter().map(reading).collect())
+        .await
+        .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))
+}
+
 /// What a memory names, and who named it before.
 #[derive(Debug, Default)]
 pub(super) struct Named {
@@ -299,11 +308,11 @@ async fn named_by(
     let visibility = caller.visibility();
     let searches = subjects.into_iter().filter(|(_, subject)| !text::query_terms(&subject.label).is_empty());
     let searches = searches.map(async |(place, subject)| {
-        let terms = text::terms(&subject.label);
-        let phrase = format!(" {} ", terms.join(" "));
-        let query = KeywordQuery { terms, all: true, filter: Filter::default(), limit: ctx.settings.backlinks_max };
+        let phrase = text::terms(&subject.label).join(" ");
+        let (terms, limit) = (vec![phrase.clone()], ctx.settings.backlinks_max);
+        let query = KeywordQuery { terms, filter: Filter::default(), limit };
         let hits = ctx.graph.keyword(&query, &visibility).await?;
-        Ok::<_, Error>((place, subject, phrase, hits))
+        Ok::<_, Error>((place, subject, format!(" {phrase} "), hits))
     });
     // Begun in their order, a few at a time: a batch of titles would keep every reader of the store from others.
     let found: Vec<_> = stream::iter(searches).buffered(SEARCHES_AT_ONCE).try_collect().await?;

@@ -13,7 +13,7 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, PrincipalKind,
         Right, Scope, Status, Visibility,
     },
-    error::{Error, ErrorCode},
+    error::Error,
     ontology::link_ops,
     telemetry::timed,
     text,
@@ -47,12 +47,7 @@ pub fn completed(memory: Memory) -> Memory {
 pub async fn ready(ctx: &WriteContext, memories: Vec<Memory>) -> Result<Vec<Ready>, Error> {
     let pairs: Vec<(&Memory, Option<&Memory>)> = memories.iter().map(|memory| (memory, None)).collect();
     let vectors = timed("embed", ctx.vectors.embed(&pairs)).await?;
-    let vocabulary = ctx.lexicons.current().await;
-    let read = tokio::task::spawn_blocking(move || {
-        let reading = |memory: &Memory| Reading::of(memory.title.as_deref(), &memory.content, &vocabulary);
-        memories.into_iter().map(|memory| (reading(&memory), memory)).collect::<Vec<_>>()
-    });
-    let read = read.await.map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
+    let read = matching::read(ctx, memories).await?;
     let ready = |((reading, memory), vectors)| Ready { memory, vectors, reading };
     Ok(read.into_iter().zip(vectors).map(ready).collect())
 }
@@ -119,11 +114,7 @@ pub async fn admit_ops(
 ) -> Result<(Vec<Op>, MemoryId), Error> {
     let Admission { memory: stored, causes, caused_by, supersedes } = admission;
     let memory = Memory { status: Status::Active, revision: stored.revision + 1, ..stored.clone() };
-    let vocabulary = ctx.lexicons.current().await;
-    let (title, content) = (memory.title.clone(), memory.content.clone());
-    let reading = tokio::task::spawn_blocking(move || Reading::of(title.as_deref(), &content, &vocabulary))
-        .await
-        .map_err(|_| Error::new(ErrorCode::Internal, "reading a text failed"))?;
+    let (reading, memory) = matching::read(ctx, vec![memory]).await?.pop().expect("one memory is read");
     let writer = member_of(&stored);
     let draft = Draft {
         memory,

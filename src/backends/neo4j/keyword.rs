@@ -30,9 +30,7 @@ pub(super) async fn keyword(
     query: &KeywordQuery,
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, Neo4jError> {
-    let Some(expression) = query.distinct_terms().and_then(|terms| expression(&terms, query.all, visibility)) else {
-        return Ok(Vec::new());
-    };
+    let Some(expression) = expression(&query.distinct_terms(), visibility) else { return Ok(Vec::new()) };
     let mut asked = query.limit.saturating_add(SPARE);
     let rows = loop {
         let statement = if query.filter.as_of.known.is_some() { &KEYWORD_THEN } else { &KEYWORD };
@@ -65,12 +63,12 @@ pub(super) async fn keyword(
 
 /// The question in Lucene's language, the reader's scopes inside it without a say in the score; `None` if nothing can
 /// answer.
-fn expression(terms: &[String], all: bool, visibility: &Visibility) -> Option<String> {
+fn expression(terms: &[String], visibility: &Visibility) -> Option<String> {
     if terms.is_empty() || visibility.keys().is_some_and(|keys| keys.is_empty()) {
         return None;
     }
     let terms: Vec<String> = terms.iter().map(|term| quoted(term)).collect();
-    let terms = terms.join(if all { " AND " } else { " OR " });
+    let terms = terms.join(" OR ");
     Some(match visibility.keys() {
         Some(keys) if keys.len() <= MAX_SCOPES => {
             let scopes: Vec<String> = keys.iter().map(|key| scope_term(key)).collect();
@@ -94,10 +92,10 @@ mod tests {
     fn syntax_is_quoted_and_scopes_have_no_say() {
         let terms = ["a\"b\\".to_owned(), "AND".to_owned()];
         let only = Visibility::only(&Scope::Global);
-        let expected = format!(r#"+terms:("a\"b\\" AND "AND") +scope_term:({})^0"#, scope_term("global"));
-        assert_eq!(expression(&terms, true, &only), Some(expected));
+        let expected = format!(r#"+terms:("a\"b\\" OR "AND") +scope_term:({})^0"#, scope_term("global"));
+        assert_eq!(expression(&terms, &only), Some(expected));
         let system = Visibility::system("a test");
-        assert_eq!(expression(&terms[1..], false, &system).as_deref(), Some(r#"+terms:("AND")"#));
-        assert_eq!(expression(&[], false, &system), None);
+        assert_eq!(expression(&terms[1..], &system).as_deref(), Some(r#"+terms:("AND")"#));
+        assert_eq!(expression(&[], &system), None);
     }
 }

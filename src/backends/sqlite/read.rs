@@ -157,11 +157,8 @@ pub(super) fn keyword(
     visibility: &Visibility,
 ) -> Result<Vec<Scored>, SqliteError> {
     let seen = Seen::of(connection, visibility)?;
-    let Some(mut terms) = query.distinct_terms() else { return Ok(Vec::new()) };
-    if !query.all {
-        terms = frequencies.telling(connection, terms)?;
-    }
-    let Some(expression) = match_expression(&terms, query.all, &seen) else { return Ok(Vec::new()) };
+    let terms = frequencies.telling(connection, query.distinct_terms())?;
+    let Some(expression) = match_expression(&terms, &seen) else { return Ok(Vec::new()) };
     let conditions = Conditions::of(&query.filter, seen);
     let limit = limited(query.limit);
     let ask = |sql| {
@@ -244,12 +241,12 @@ pub(super) fn quoted(term: &str) -> String {
 }
 
 /// The question in FTS5's language, the reader's scopes inside it; `None` if nothing can answer.
-fn match_expression(terms: &[String], all: bool, seen: &Seen) -> Option<String> {
+fn match_expression(terms: &[String], seen: &Seen) -> Option<String> {
     if terms.is_empty() || !seen.system && seen.scopes.is_empty() {
         return None;
     }
     let terms: Vec<String> = terms.iter().map(|term| quoted(term)).collect();
-    let terms = terms.join(if all { " AND " } else { " OR " });
+    let terms = terms.join(" OR ");
     if seen.system {
         return Some(format!("terms : ({terms})"));
     }

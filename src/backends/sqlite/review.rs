@@ -9,6 +9,7 @@ use super::{
     SqliteStore,
     apply::scope_id,
     error::SqliteError,
+    read::{limited, size},
     rows::{Params, Scopes, Seen, alternatives, bind, integer, named, texts, timestamp, uuid, visible},
 };
 use crate::{
@@ -225,10 +226,6 @@ impl ReviewStore for SqliteStore {
         })
         .await
     }
-}
-
-fn limited(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 /// A record from its kind and body.
@@ -481,7 +478,7 @@ fn queue_total(connection: &Connection, query: &QueueQuery, visibility: &Visibil
         let row = rows.next()?.ok_or(SqliteError::Unreadable("count"))?;
         total += row.get::<_, i64>(0)?;
     }
-    Ok(usize::try_from(total).unwrap_or(0))
+    Ok(size(total))
 }
 
 fn tallies(connection: &Connection, visibility: &Visibility) -> Result<Vec<Tally>, SqliteError> {
@@ -492,7 +489,6 @@ fn tallies(connection: &Connection, visibility: &Visibility) -> Result<Vec<Tally
         " GROUP BY author, state"
     ))?;
     bind(&mut statement, &Seen::of(connection, visibility)?.params())?;
-    let size = |count: i64| usize::try_from(count).unwrap_or(0);
     let mut rows = statement.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

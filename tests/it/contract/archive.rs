@@ -299,7 +299,7 @@ async fn answers(store: &dyn Store) -> Vec<String> {
             tell("memories", say("", store.memories(&ids, as_of, seen).await.unwrap()));
             let filter = Filter { as_of, ..Filter::default() };
             for term in ["gate", "tide", "闸门", "secret"] {
-                let query = KeywordQuery { terms: vec![term.to_owned()], all: true, filter: filter.clone(), limit: 10 };
+                let query = KeywordQuery { terms: vec![term.to_owned()], filter: filter.clone(), limit: 10 };
                 let found: BTreeSet<MemoryId> =
                     store.keyword(&query, seen).await.unwrap().into_iter().map(|scored| scored.id).collect();
                 tell(term, say("", found));

@@ -149,17 +149,12 @@ async fn refused(store: &dyn GraphStore, changes: &[ChangeSet]) {
 }
 
 async fn find(store: &dyn GraphStore, terms: &[&str], visibility: &Visibility) -> Vec<MemoryId> {
-    let query = KeywordQuery { filter: Filter::default(), limit: 100, ..question(terms, false) };
+    let query = KeywordQuery { filter: Filter::default(), limit: 100, ..question(terms) };
     store.keyword(&query, visibility).await.unwrap().into_iter().map(|scored| scored.id).collect()
 }
 
-fn question(terms: &[&str], all: bool) -> KeywordQuery {
-    KeywordQuery {
-        terms: terms.iter().map(|term| (*term).to_owned()).collect(),
-        all,
-        filter: Filter::default(),
-        limit: 10,
-    }
+fn question(terms: &[&str]) -> KeywordQuery {
+    KeywordQuery { terms: terms.iter().map(|term| (*term).to_owned()).collect(), filter: Filter::default(), limit: 10 }
 }
 
 async fn get(store: &dyn GraphStore, n: u64) -> Option<Memory> {
@@ -666,7 +661,7 @@ pub async fn filter_means_what_the_domain_says(store: &dyn GraphStore) {
             ids.sort_unstable();
             ids
         };
-        let query = KeywordQuery { filter: filter.clone(), limit: 100, ..question(&["word"], true) };
+        let query = KeywordQuery { filter: filter.clone(), limit: 100, ..question(&["word"]) };
         let keyword = store.keyword(&query, &all()).await.unwrap();
         assert_eq!(sorted(keyword.iter().map(|scored| scored.id).collect()), expected, "keyword: {filter:?}");
         let recent = store.recent(&filter, 100, &all()).await.unwrap();
@@ -720,16 +715,14 @@ pub async fn keyword_syntax_is_literal(store: &dyn GraphStore) {
     write(store, 2, vec![put(memory(500, &Scope::Global, "word wording filler"))]).await;
     for (n, term) in (1..).zip(odd) {
         assert_eq!(find(store, &[term], &reader("alice", &[])).await, [id(n)], "term {term:?}");
-        let both = store.keyword(&question(&[term, "filler"], true), &all()).await.unwrap();
-        assert_eq!(both.iter().map(|scored| scored.id).collect::<Vec<_>>(), [id(n)], "term {term:?} with another");
+        assert_eq!(find(store, &[&format!("filler {term}")], &all()).await, [id(n)], "{term:?} behind another");
+        assert_eq!(find(store, &[&format!("{term} filler")], &all()).await, [], "{term:?} before another");
     }
     for none in
         [&[][..], &[""], &["  "], &["\u{0}"], &["\n\t"], &["absent"], &["fil"], &["fill*"], &["global"], &["s2"]]
     {
         assert_eq!(find(store, none, &all()).await, [], "{none:?}");
     }
-    let with_blank = store.keyword(&question(&["filler", ""], true), &all()).await.unwrap();
-    assert_eq!(with_blank, [], "no memory has an empty term");
     assert_eq!(find(store, &["", "word"], &all()).await, [id(500)]);
 }
 
@@ -788,16 +781,18 @@ pub async fn keyword_ranks_and_bounds(store: &dyn GraphStore) {
         "more and denser first, ties by id"
     );
     assert_eq!(find(store, &["hen", "hen", "hen"], &all()).await, [id(3), id(4), id(5)]);
-    let strict = store.keyword(&question(&["red", "fox"], true), &all()).await.unwrap();
-    assert_eq!(strict.iter().map(|scored| scored.id).collect::<Vec<_>>(), [id(2), id(1)]);
-    assert!(strict.iter().all(|scored| scored.score > 0.0), "{strict:?}");
-    let everyone = store.keyword(&question(&["red", "fox"], false), &all()).await.unwrap();
-    let few = store.keyword(&KeywordQuery { limit: 2, ..question(&["red", "fox"], false) }, &all()).await.unwrap();
+    let row = store.keyword(&question(&["red fox"]), &all()).await.unwrap();
+    assert_eq!(row.iter().map(|scored| scored.id).collect::<Vec<_>>(), [id(2), id(1)], "terms in a row");
+    assert!(row.iter().all(|scored| scored.score > 0.0), "{row:?}");
+    assert_eq!(find(store, &["fox red fox"], &all()).await, [], "longer than any row");
+    assert_eq!(find(store, &["red fox", "cat"], &all()).await.len(), 3, "a row or another term");
+    let everyone = store.keyword(&question(&["red", "fox"]), &all()).await.unwrap();
+    let few = store.keyword(&KeywordQuery { limit: 2, ..question(&["red", "fox"]) }, &all()).await.unwrap();
     assert_eq!(few, everyone[..2]);
     assert!(everyone.is_sorted_by(|a, b| a.score >= b.score));
-    let nothing = store.keyword(&KeywordQuery { limit: 0, ..question(&["red"], false) }, &all()).await.unwrap();
+    let nothing = store.keyword(&KeywordQuery { limit: 0, ..question(&["red"]) }, &all()).await.unwrap();
     assert_eq!(nothing, []);
-    let alone = store.keyword(&question(&["red", "fox"], false), &Visibility::only(&Scope::Global)).await.unwrap();
+    let alone = store.keyword(&question(&["red", "fox"]), &Visibility::only(&Scope::Global)).await.unwrap();
     assert_eq!(alone, everyone, "what a reader may see has no say in the order");
 }
 
@@ -809,7 +804,7 @@ pub async fn better_words_that_the_filter_hides_starve_nobody(store: &dyn GraphS
     write(store, 1, ops).await;
     for limit in [1, 5, 29, 30, 40] {
         let filter = Filter { kinds: vec![Kind::Semantic], ..Filter::default() };
-        let query = KeywordQuery { filter, limit, ..question(&["red", "fox"], false) };
+        let query = KeywordQuery { filter, limit, ..question(&["red", "fox"]) };
         let found = store.keyword(&query, &all()).await.unwrap();
         let expected: Vec<MemoryId> = (201..=230).map(id).take(limit).collect();
         assert_eq!(found.iter().map(|scored| scored.id).collect::<Vec<_>>(), expected, "ties by id, limit {limit}");
@@ -820,10 +815,8 @@ pub async fn very_long_question_is_answered(store: &dyn GraphStore) {
     write_plain(store, 1..=20).await;
     let mut terms: Vec<String> = (0..200).flat_map(|n| [format!("n{n}"), "plain".to_owned()]).collect();
     terms.extend((0..20_000).map(|n| format!("absent{n}")));
-    let query = KeywordQuery { terms, all: false, filter: Filter::default(), limit: 100 };
+    let query = KeywordQuery { terms, filter: Filter::default(), limit: 100 };
     assert_eq!(store.keyword(&query, &all()).await.unwrap().len(), 20);
-    let strict = KeywordQuery { all: true, ..query };
-    assert_eq!(store.keyword(&strict, &all()).await.unwrap(), []);
 }
 
 pub async fn updated_terms_replace_the_old(store: &dyn GraphStore) {
@@ -1439,7 +1432,7 @@ pub async fn state_before_a_retirement_is_found_as_it_was(store: &dyn GraphStore
         let mut found: Vec<MemoryId> = found.into_iter().map(|hit| hit.id).collect();
         found.sort_unstable();
         assert_eq!(found, expected, "recent in second {second}");
-        let query = KeywordQuery { filter: known(second), ..question(&["lyon", "rome"], false) };
+        let query = KeywordQuery { filter: known(second), ..question(&["lyon", "rome"]) };
         let mut found: Vec<MemoryId> =
             store.keyword(&query, &all()).await.unwrap().into_iter().map(|hit| hit.id).collect();
         found.sort_unstable();
@@ -1469,7 +1462,7 @@ pub async fn replaced_text_is_found_by_its_own_words_and_no_longer_by_the_new(st
     let weaker = Memory { importance: 0.1, revision: 3, ..text(2, 20, "pear", "green") };
     write(store, 30, vec![put(weaker)]).await;
     let found = async |word: &str, filter: Filter| {
-        let query = KeywordQuery { filter, ..question(&[word], true) };
+        let query = KeywordQuery { filter, ..question(&[word]) };
         store.keyword(&query, &all()).await.unwrap().len()
     };
     for (second, apple, pear) in [(9, 0, 0), (10, 1, 0), (19, 1, 0), (20, 0, 1), (30, 0, 1)] {

@@ -110,7 +110,7 @@ async fn history_of_the_first_format_is_found_by_its_words() {
     let found = async |word: &str, second: i64, world: Option<&str>| {
         let as_of = AsOf { known: Some(at(second)), world: world.map(|world| world.parse().unwrap()) };
         let filter = Filter { as_of, ..Filter::default() };
-        let query = KeywordQuery { terms: vec![word.to_owned()], all: true, filter, limit: 10 };
+        let query = KeywordQuery { terms: vec![word.to_owned()], filter, limit: 10 };
         store.keyword(&query, &all()).await.unwrap().len()
     };
     for (word, second, expected) in [
