@@ -37,7 +37,7 @@ fn all() -> Visibility {
     Visibility::system("the contract looks at everything")
 }
 
-fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
+pub fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
     let links = links.iter().map(|(relation, to)| TermLink { relation: *relation, to: iri(to) }).collect();
     Term {
         iri: iri(name),
@@ -50,7 +50,7 @@ fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
     }
 }
 
-fn iri(name: &str) -> String {
+pub fn iri(name: &str) -> String {
     format!("http://e/{name}")
 }
 
@@ -59,7 +59,12 @@ fn staged(terms: &[Term]) -> Vec<StagedTerm> {
 }
 
 /// Puts `terms` in force as the next version of a vocabulary.
-async fn switch<S: OntologyStore>(store: &S, vocabulary: &str, terms: &[Term], removed: &[&str]) -> OntologyVersion {
+pub async fn switch<S: OntologyStore + ?Sized>(
+    store: &S,
+    vocabulary: &str,
+    terms: &[Term],
+    removed: &[&str],
+) -> OntologyVersion {
     let staging = store.begin(vocabulary, "hash").await.unwrap();
     store.stage(staging.number, &staged(terms)).await.unwrap();
     let number = staging.number;
@@ -85,7 +90,7 @@ async fn edges<S: GraphStore>(store: &S, name: &str) -> BTreeSet<(EdgeKind, Stri
 }
 
 /// Stores memory `n` with a link that an ontology made.
-async fn link<S: GraphStore>(store: &S, n: u64, concept: &str) {
+pub async fn link<S: GraphStore + ?Sized>(store: &S, n: u64, concept: &str) {
     let edge = Edge {
         from: id(n).0,
         to: Term::concept_id(&iri(concept)).0,
