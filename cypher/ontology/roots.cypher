@@ -3,6 +3,7 @@
 // Returns: iri, label STRING; narrower INTEGER
 // Index: index resource_label, in its order
 MATCH (c:Resource)
+USING INDEX c:Resource(label, uri)
 WHERE c.label >= $label AND c.uri IS NOT NULL AND (c.label > $label OR c.uri > $uri)
   AND c:Concept AND NOT EXISTS { (c)-[:BROADER]->(:Concept) }
 WITH c

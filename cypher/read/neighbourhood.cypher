@@ -4,11 +4,11 @@
 // ones are those and the new ones, and reading ends with the last of them. The four hops are alike; the first alone has
 // turns and reports concepts that lead nowhere.
 // Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
-//   memories; roles LIST<STRING> of those to concepts; joins LIST<STRING> of those between concepts;
-//   all LIST<STRING>, the first two; about, mentions BOOLEAN, whether a role is among them; out, back BOOLEAN, ways along relationships; turns INTEGER of a session on either side of a seed, 0
-//   for none; max_uses INTEGER, more make a concept a hub}; $room INTEGER, one more than the memories wanted; $fan_out,
-//   $joined INTEGER, concepts that edges between concepts reach at most in one hop;
-//   $reader MAP (see README); $filter MAP (see README)
+//   memories; roles LIST<STRING> of those to concepts; joins LIST<STRING> of those between concepts; all LIST<STRING>,
+//   the first two; about, mentions BOOLEAN, whether a role is among them; out, back BOOLEAN, ways along relationships;
+//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
+//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $joined INTEGER, concepts that edges between
+//   concepts reach at most in one hop; $reader MAP (see README); $filter MAP (see README)
 // Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
 //   many of them lie before each hop; edges LIST of [id of the memory or concept reached, LIST of [place in nodes,
 //   kind, weight, reason, visibility, recorded_at]]; joined LIST of [id, id, kind, weight, reason, visibility,

@@ -49,7 +49,10 @@ impl ArchiveSource for Neo4jStore {
                 _ => "no change".to_owned(),
             };
             // A version of the ontologies is no change.
-            Ok(version.map_or_else(|| last.clone(), |version| format!("{last} ontologies {version}")))
+            Ok(match version {
+                None => last,
+                Some(version) => format!("{last} ontologies {version}"),
+            })
         })
         .await
     }

@@ -27,21 +27,9 @@ pub(super) async fn follow(transaction: &mut Transaction, touched: &[String], at
     let mut loose: BTreeSet<String> = BTreeSet::new();
     for iris in touched.chunks(AT_ONCE) {
         let resources = described(transaction, iris).await?;
-        let gone = resources.iter().filter(|resource| resource.concept.is_none());
-        let named = resources.iter().filter_map(|resource| {
-            let keys = resource.concept.as_ref()?;
-            Some(map([("iri", resource.iri.as_str().into()), ("keys", texts(keys.iter().cloned()))]))
-        });
-        let let_go = statements::LET_GO.batch([
-            ("gone", texts(gone.map(|resource| resource.iri.as_str()))),
-            ("named", list(named)),
-            ("at", time(at)),
-            ("separator", SEPARATOR.to_string().into()),
-        ]);
-        transaction.run(let_go).await?;
-        transaction.run(statements::PART_CONCEPTS.batch([("iris", texts(iris.iter().cloned()))])).await?;
+        let_go(transaction, &resources, at).await?;
         loose.extend(put(transaction, &resources).await?);
-        loose.extend(resources.into_iter().filter(|resource| resource.is_bare()).map(|resource| resource.iri));
+        loose.extend(resources.into_iter().filter(Resource::is_bare).map(|resource| resource.iri));
     }
     let edge =
         map([("visibility", Scope::Global.key().into()), ("reason", Edge::ONTOLOGY.into()), ("recorded_at", time(at))]);
@@ -58,6 +46,42 @@ pub(super) async fn follow(transaction: &mut Transaction, touched: &[String], at
         transaction.run(statements::REMOVE_RESOURCES.batch([("iris", texts(iris.iter().cloned()))])).await?;
     }
     Ok(())
+}
+
+/// Takes from the concepts there are what no longer holds: from one that goes everything, from one whose names change the links
+/// that ontologies made, from each the edges that leave it.
+async fn let_go(transaction: &mut Transaction, resources: &[Resource], at: Timestamp) -> Result<(), Neo4jError> {
+    #[derive(Deserialize)]
+    struct There {
+        iri: String,
+        keys: BTreeSet<String>,
+    }
+    let iris = texts(resources.iter().map(|resource| resource.iri.as_str()));
+    let there: Vec<There> = transaction.rows(statements::CONCEPT_KEYS.batch([("iris", iris)])).await?;
+    // Most imports bring what was not there, and even a statement that finds nothing to do is planned first.
+    if there.is_empty() {
+        return Ok(());
+    }
+    let concepts: BTreeMap<&str, &BTreeSet<String>> =
+        resources.iter().filter_map(|resource| Some((resource.iri.as_str(), resource.concept.as_ref()?))).collect();
+    let (mut gone, mut renamed) = (Vec::new(), Vec::new());
+    for There { iri, keys } in &there {
+        match concepts.get(iri.as_str()) {
+            None => gone.push(iri.as_str()),
+            Some(now) if *now != keys => renamed.push(iri.as_str()),
+            Some(_) => {}
+        }
+    }
+    if !gone.is_empty() {
+        transaction.run(statements::LET_GO.batch([("iris", texts(gone))])).await?;
+    }
+    if !renamed.is_empty() {
+        let separator = SEPARATOR.to_string().into();
+        let renamed = [("iris", texts(renamed)), ("at", time(at)), ("separator", separator)];
+        transaction.run(statements::END_LINKS.batch(renamed)).await?;
+    }
+    let there = texts(there.into_iter().map(|there| there.iri));
+    transaction.run(statements::PART_CONCEPTS.batch([("iris", there)])).await
 }
 
 /// Makes the nodes of terms whose concepts and concept edges are there already.
