@@ -135,7 +135,6 @@ impl From<PortError> for Error {
             PortErrorKind::Unavailable => (ErrorCode::Unavailable, "a store cannot be reached"),
             PortErrorKind::Timeout => (ErrorCode::Timeout, "a store did not answer in time"),
             PortErrorKind::Conflict => (ErrorCode::Conflict, "another write came first"),
-            PortErrorKind::Unsupported => (ErrorCode::BadUserInput, "the store in use keeps no such records"),
             PortErrorKind::Corrupt | PortErrorKind::Mismatch | PortErrorKind::Internal => {
                 (ErrorCode::Internal, "internal fault")
             }

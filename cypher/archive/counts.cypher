@@ -50,6 +50,14 @@ MATCH (n:Idempotency)
 WITH count(n) AS rows
 RETURN 'answers' AS part, rows
 UNION ALL
+MATCH (n:OntologyVersion)
+WITH count(n) AS rows
+RETURN 'ontology_versions' AS part, rows
+UNION ALL
+MATCH (n:Term)
+WITH count(n) AS rows
+RETURN 'terms' AS part, rows
+UNION ALL
 MATCH ()-[edge:BROADER|RELATED]->()
 WITH count(edge) AS rows
 RETURN 'concept_edges' AS part, rows

@@ -1,14 +1,16 @@
 // The part of the graph around some memories as it was at a moment: memories in the state each was in, relationships
 // and counts of then. As neighbourhood.cypher otherwise.
 // Parameters: $ask MAP {seeds LIST<STRING>; depth INTEGER, 1 to 4; kinds LIST<STRING> of relationships between
-//   memories; roles LIST<STRING> of those to concepts; all LIST<STRING>, both; about, mentions BOOLEAN, whether a role
-//   is among them; out, back BOOLEAN, ways along relationships; turns INTEGER of a session on either side of a seed, 0
-//   for none; max_uses INTEGER, more make a concept a hub}; $room INTEGER, one more than the memories wanted; $fan_out
-//   INTEGER; $reader MAP (see README); $filter MAP (see README); $known INTEGER, the moment
+//   memories; roles LIST<STRING> of those to concepts; joins LIST<STRING> of those between concepts; all LIST<STRING>,
+//   the first two; about, mentions BOOLEAN, whether a role is among them; out, back BOOLEAN, ways along relationships;
+//   turns INTEGER of a session on either side of a seed, 0 for none; max_uses INTEGER, more make a concept a hub};
+//   $room INTEGER, one more than the memories wanted; $fan_out INTEGER; $joined INTEGER, concepts that edges between
+//   concepts reach at most in one hop; $reader MAP (see README); $filter MAP (see README); $known INTEGER, the moment
 // Returns: one row: nodes LIST of [id, visibility, session, session_position], nearest first; ends LIST<INTEGER>, how
 //   many of them lie before each hop; edges LIST of [id of the memory or concept reached, LIST of [place in nodes,
-//   kind, weight, reason, visibility, recorded_at]]; concepts LIST of [id, key, label, origin, uses, about], those of
-//   the seeds and those that lead on; total INTEGER; truncated BOOLEAN
+//   kind, weight, reason, visibility, recorded_at]]; joined LIST of [id, id, kind, weight, reason, visibility,
+//   recorded_at], edges between concepts; concepts LIST of [id, key, label, origin, uses, about], those of the seeds,
+//   those that lead on and those joined to them; total INTEGER; truncated BOOLEAN
 // Index: constraints memory_id, concept_id, scope_count_key; indexes memory_session_key, memory_state_memory,
 //   edge_state_source, edge_state_target, mention_state_memory, mention_state_concept, memory_scope_occurred
 CALL () {
@@ -53,12 +55,19 @@ CALL () {
   LIMIT $room
   RETURN collect(m) AS nodes
 }
-WITH nodes, 0 AS first, [] AS ends, [] AS named, [] AS met
+// The kinds of edges between concepts to follow, if there are any such edges: the server counts them while it writes.
+CALL (nodes) {
+  MATCH ()-[edge:BROADER|RELATED]->()
+  WITH count(edge) AS edges
+  RETURN CASE WHEN edges > 0 THEN $ask.joins ELSE [] END AS joins
+}
+WITH nodes, joins, 0 AS first, [] AS ends, [] AS named, [] AS met
 // Hop 1.
-CALL (nodes, met, first) {
-  WITH nodes, met, nodes[first..] AS frontier
+CALL (nodes, joins, met, first) {
+  WITH nodes, joins, met, nodes[first..] AS frontier
   WHERE $ask.depth >= 1 AND size(nodes) < $room
-  CALL (frontier, met) {
+  CALL (frontier, met, joins) {
+    CALL (frontier, met) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
@@ -77,6 +86,29 @@ CALL (nodes, met, first) {
       }
       WITH DISTINCT c
       WHERE NOT c IN met
+      RETURN collect(c) AS named
+    }
+    // Concepts that an ontology joins to those, by up to two edges.
+    CALL (named, met, joins) {
+      UNWIND CASE WHEN size(joins) > 0 THEN named ELSE [] END AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named
+      LIMIT $joined
+      RETURN collect(other) AS near
+    }
+    CALL (named, met, joins, near) {
+      UNWIND near AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named AND NOT other IN near
+      LIMIT $joined
+      RETURN collect(other) AS far
+    }
+    UNWIND named + (near + far)[..$joined] AS c
+    CALL (c) {
       CALL (c) {
         MATCH (c)<-[edge:ABOUT|MENTIONS]-()
         WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
@@ -91,9 +123,11 @@ CALL (nodes, met, first) {
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         RETURN state.memory AS memory, state.kind AS kind
       }
-      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
-      ORDER BY uses, c.id
-      RETURN collect({concept: c, uses: uses, about: about, hop: 1}) AS found
+      RETURN count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+    }
+    WITH c, CASE WHEN c IN named THEN 1 ELSE 0 END AS own, uses, about
+    ORDER BY uses, c.id
+    RETURN collect({concept: c, uses: uses, about: about, own: own, hop: 1}) AS found
   }
   CALL (nodes, frontier, found) {
     CALL (nodes, frontier, found) {
@@ -106,7 +140,7 @@ CALL (nodes, met, first) {
           {way: 'later', node: f}]
         + [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
         + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
-        + [n IN found WHERE n.uses > 1 AND (($ask.about AND n.about > 0) OR ($ask.mentions
+        + [n IN found WHERE n.uses > n.own AND (($ask.about AND n.about > 0) OR ($ask.mentions
           AND n.uses <= $ask.max_uses)) |
             {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
       CALL (source) {
@@ -227,14 +261,15 @@ CALL (nodes, met, first) {
   }
   RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
 }
-WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+WITH nodes + coalesce(head(reached), []) AS nodes, joins, size(nodes) AS first, ends + size(nodes) AS ends,
   named + coalesce(head(found), []) AS named
-WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+WITH nodes, joins, first, ends, named, [n IN named | n.concept] AS met
 // Hop 2.
-CALL (nodes, met, first) {
-  WITH nodes, met, nodes[first..] AS frontier
+CALL (nodes, joins, met, first) {
+  WITH nodes, joins, met, nodes[first..] AS frontier
   WHERE $ask.depth >= 2 AND size(nodes) < $room
-  CALL (frontier, met) {
+  CALL (frontier, met, joins) {
+    CALL (frontier, met) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
@@ -253,6 +288,29 @@ CALL (nodes, met, first) {
       }
       WITH DISTINCT c
       WHERE NOT c IN met
+      RETURN collect(c) AS named
+    }
+    // Concepts that an ontology joins to those, by up to two edges.
+    CALL (named, met, joins) {
+      UNWIND CASE WHEN size(joins) > 0 THEN named ELSE [] END AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named
+      LIMIT $joined
+      RETURN collect(other) AS near
+    }
+    CALL (named, met, joins, near) {
+      UNWIND near AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named AND NOT other IN near
+      LIMIT $joined
+      RETURN collect(other) AS far
+    }
+    UNWIND named + (near + far)[..$joined] AS c
+    CALL (c) {
       CALL (c) {
         MATCH (c)<-[edge:ABOUT|MENTIONS]-()
         WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
@@ -267,11 +325,13 @@ CALL (nodes, met, first) {
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         RETURN state.memory AS memory, state.kind AS kind
       }
-      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
-      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
-      WITH c, uses, about
-      ORDER BY uses, c.id
-      RETURN collect({concept: c, uses: uses, about: about, hop: 2}) AS found
+      RETURN count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+    }
+    WITH c, CASE WHEN c IN named THEN 1 ELSE 0 END AS own, uses, about
+    WHERE own = 0 OR (uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses)))
+    WITH c, own, uses, about
+    ORDER BY uses, c.id
+    RETURN collect({concept: c, uses: uses, about: about, own: own, hop: 2}) AS found
   }
   CALL (nodes, frontier, found) {
     CALL (nodes, frontier, found) {
@@ -280,8 +340,9 @@ CALL (nodes, met, first) {
       UNION ALL
       UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
         + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
-        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
-          AND n.uses <= $ask.max_uses}] AS source
+        + [n IN found WHERE n.uses > n.own AND (($ask.about AND n.about > 0) OR ($ask.mentions
+          AND n.uses <= $ask.max_uses)) |
+            {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
       CALL (source) {
         CALL (source) {
           WITH source.node AS f, source
@@ -384,14 +445,15 @@ CALL (nodes, met, first) {
   }
   RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
 }
-WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+WITH nodes + coalesce(head(reached), []) AS nodes, joins, size(nodes) AS first, ends + size(nodes) AS ends,
   named + coalesce(head(found), []) AS named
-WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+WITH nodes, joins, first, ends, named, [n IN named | n.concept] AS met
 // Hop 3.
-CALL (nodes, met, first) {
-  WITH nodes, met, nodes[first..] AS frontier
+CALL (nodes, joins, met, first) {
+  WITH nodes, joins, met, nodes[first..] AS frontier
   WHERE $ask.depth >= 3 AND size(nodes) < $room
-  CALL (frontier, met) {
+  CALL (frontier, met, joins) {
+    CALL (frontier, met) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
@@ -410,6 +472,29 @@ CALL (nodes, met, first) {
       }
       WITH DISTINCT c
       WHERE NOT c IN met
+      RETURN collect(c) AS named
+    }
+    // Concepts that an ontology joins to those, by up to two edges.
+    CALL (named, met, joins) {
+      UNWIND CASE WHEN size(joins) > 0 THEN named ELSE [] END AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named
+      LIMIT $joined
+      RETURN collect(other) AS near
+    }
+    CALL (named, met, joins, near) {
+      UNWIND near AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named AND NOT other IN near
+      LIMIT $joined
+      RETURN collect(other) AS far
+    }
+    UNWIND named + (near + far)[..$joined] AS c
+    CALL (c) {
       CALL (c) {
         MATCH (c)<-[edge:ABOUT|MENTIONS]-()
         WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
@@ -424,11 +509,13 @@ CALL (nodes, met, first) {
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         RETURN state.memory AS memory, state.kind AS kind
       }
-      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
-      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
-      WITH c, uses, about
-      ORDER BY uses, c.id
-      RETURN collect({concept: c, uses: uses, about: about, hop: 3}) AS found
+      RETURN count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+    }
+    WITH c, CASE WHEN c IN named THEN 1 ELSE 0 END AS own, uses, about
+    WHERE own = 0 OR (uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses)))
+    WITH c, own, uses, about
+    ORDER BY uses, c.id
+    RETURN collect({concept: c, uses: uses, about: about, own: own, hop: 3}) AS found
   }
   CALL (nodes, frontier, found) {
     CALL (nodes, frontier, found) {
@@ -437,8 +524,9 @@ CALL (nodes, met, first) {
       UNION ALL
       UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
         + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
-        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
-          AND n.uses <= $ask.max_uses}] AS source
+        + [n IN found WHERE n.uses > n.own AND (($ask.about AND n.about > 0) OR ($ask.mentions
+          AND n.uses <= $ask.max_uses)) |
+            {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
       CALL (source) {
         CALL (source) {
           WITH source.node AS f, source
@@ -541,14 +629,15 @@ CALL (nodes, met, first) {
   }
   RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
 }
-WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+WITH nodes + coalesce(head(reached), []) AS nodes, joins, size(nodes) AS first, ends + size(nodes) AS ends,
   named + coalesce(head(found), []) AS named
-WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+WITH nodes, joins, first, ends, named, [n IN named | n.concept] AS met
 // Hop 4.
-CALL (nodes, met, first) {
-  WITH nodes, met, nodes[first..] AS frontier
+CALL (nodes, joins, met, first) {
+  WITH nodes, joins, met, nodes[first..] AS frontier
   WHERE $ask.depth >= 4 AND size(nodes) < $room
-  CALL (frontier, met) {
+  CALL (frontier, met, joins) {
+    CALL (frontier, met) {
       UNWIND frontier AS f
       CALL (f) {
         MATCH (f)-[edge:ABOUT|MENTIONS]->(c)
@@ -567,6 +656,29 @@ CALL (nodes, met, first) {
       }
       WITH DISTINCT c
       WHERE NOT c IN met
+      RETURN collect(c) AS named
+    }
+    // Concepts that an ontology joins to those, by up to two edges.
+    CALL (named, met, joins) {
+      UNWIND CASE WHEN size(joins) > 0 THEN named ELSE [] END AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named
+      LIMIT $joined
+      RETURN collect(other) AS near
+    }
+    CALL (named, met, joins, near) {
+      UNWIND near AS c
+      MATCH (c)-[edge:BROADER|RELATED]-(other)
+      WHERE type(edge) IN joins AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+      WITH DISTINCT other
+      WHERE NOT other IN met AND NOT other IN named AND NOT other IN near
+      LIMIT $joined
+      RETURN collect(other) AS far
+    }
+    UNWIND named + (near + far)[..$joined] AS c
+    CALL (c) {
       CALL (c) {
         MATCH (c)<-[edge:ABOUT|MENTIONS]-()
         WHERE ($reader.keys IS NULL OR edge.memory_visibility IN $reader.keys) AND ($reader.keys IS NULL
@@ -581,11 +693,13 @@ CALL (nodes, met, first) {
           AND coalesce(state.since, state.recorded_at) <= $known AND $known < state.ended_at
         RETURN state.memory AS memory, state.kind AS kind
       }
-      WITH c, count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
-      WHERE uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses))
-      WITH c, uses, about
-      ORDER BY uses, c.id
-      RETURN collect({concept: c, uses: uses, about: about, hop: 4}) AS found
+      RETURN count(DISTINCT memory) AS uses, count(DISTINCT CASE WHEN kind = 'ABOUT' THEN memory END) AS about
+    }
+    WITH c, CASE WHEN c IN named THEN 1 ELSE 0 END AS own, uses, about
+    WHERE own = 0 OR (uses > 1 AND (($ask.about AND about > 0) OR ($ask.mentions AND uses <= $ask.max_uses)))
+    WITH c, own, uses, about
+    ORDER BY uses, c.id
+    RETURN collect({concept: c, uses: uses, about: about, own: own, hop: 4}) AS found
   }
   CALL (nodes, frontier, found) {
     CALL (nodes, frontier, found) {
@@ -594,8 +708,9 @@ CALL (nodes, met, first) {
       UNION ALL
       UNWIND [f IN frontier WHERE $ask.out | {way: 'out', node: f}]
         + [f IN frontier WHERE $ask.back | {way: 'in', node: f}]
-        + [n IN found | {way: 'concept', node: n.concept, mentions: $ask.mentions
-          AND n.uses <= $ask.max_uses}] AS source
+        + [n IN found WHERE n.uses > n.own AND (($ask.about AND n.about > 0) OR ($ask.mentions
+          AND n.uses <= $ask.max_uses)) |
+            {way: 'concept', node: n.concept, mentions: $ask.mentions AND n.uses <= $ask.max_uses}] AS source
       CALL (source) {
         CALL (source) {
           WITH source.node AS f, source
@@ -698,12 +813,12 @@ CALL (nodes, met, first) {
   }
   RETURN collect([m IN all WHERE NOT m IN nodes]) AS reached, collect(found) AS found
 }
-WITH nodes + coalesce(head(reached), []) AS nodes, size(nodes) AS first, ends + size(nodes) AS ends,
+WITH nodes + coalesce(head(reached), []) AS nodes, joins, size(nodes) AS first, ends + size(nodes) AS ends,
   named + coalesce(head(found), []) AS named
-WITH nodes, first, ends, named, [n IN named | n.concept] AS met
+WITH nodes, joins, first, ends, named, [n IN named | n.concept] AS met
 // What lies between the memories.
-WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, ends, named, met
-WITH nodes, truncated, ends, named, nodes + met AS told
+WITH nodes[..$room - 1] AS nodes, size(nodes) = $room AS truncated, joins, ends, named, met
+WITH nodes, truncated, joins, ends, named, met, nodes + met AS told
 CALL (nodes, told) {
   UNWIND range(0, size(nodes) - 1) AS place
   WITH place, nodes[place] AS a, told
@@ -751,6 +866,12 @@ CALL (nodes) {
     })
   RETURN count(m) AS total
 }
-RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges,
-  [n IN named WHERE n.hop = 1 OR n.concept IN shared |
+CALL (joins, met) {
+  UNWIND CASE WHEN size(joins) > 0 THEN met ELSE [] END AS c
+  MATCH (c)-[edge:BROADER|RELATED]->(other)
+  WHERE type(edge) IN joins AND other IN met AND ($reader.keys IS NULL OR edge.visibility IN $reader.keys)
+  RETURN collect([c.id, other.id, type(edge), edge.weight, edge.reason, edge.visibility, edge.recorded_at]) AS joined
+}
+RETURN [m IN nodes | [m.id, m.visibility, m.session, m.session_position]] AS nodes, ends, edges, joined,
+  [n IN named WHERE n.hop = 1 OR n.own = 0 OR n.concept IN shared |
     [n.concept.id, n.concept.key, n.concept.label, n.concept.origin, n.uses, n.about]] AS concepts, total, truncated

@@ -8,6 +8,7 @@ CALL () {
   UNWIND $batch.concepts AS row
   MERGE (concept:Concept {id: row.id})
   ON CREATE SET concept.key = row.key, concept.label = row.label, concept.origin = row.origin
+  FOREACH (_ IN CASE row.origin WHEN 'ontology' THEN [1] ELSE [] END | SET concept:Resource, concept.uri = row.key)
 }
 CALL () {
   UNWIND $batch.dropped AS row

@@ -15,12 +15,13 @@ use super::circuit::{Circuit, CircuitSettings};
 use crate::{
     domain::{
         AsOf, ChangeSet, ConceptId, ConceptKey, Edge, EdgeKind, Event, EventId, Filter, IndexOp, Memory, MemoryId,
-        Page, PageId, Payload, Proposal, ProposalId, Record, Revision, Scope, Visibility,
+        OntologyVersion, Page, PageId, Payload, Proposal, ProposalId, Record, Revision, Scope, Visibility,
     },
     ports::{
         Applied, AuditRow, Browse, ConceptMember, ConceptUse, GraphStore, Group, GroupSummary, KeywordQuery, Listing,
-        MemoryChange, Neighbourhood, NeighbourhoodQuery, OutboxRow, PageQuery, PortError, ProposalChange, QueueQuery,
-        Rebuild, Recorded, ReviewStore, Scored, StoreCounts, StoredToken, Tally, TokenStore, VectorIndex, VectorQuery,
+        MemoryChange, Neighbourhood, NeighbourhoodQuery, OntologyStore, OutboxRow, PageQuery, PortError,
+        ProposalChange, QueueQuery, Rebuild, Recorded, ReviewStore, Scored, StagedTerm, Staging, StoreCounts,
+        StoredTerm, StoredToken, Switch, Tally, TermEntry, TokenStore, VectorIndex, VectorQuery,
     },
 };
 
@@ -183,6 +184,21 @@ guarded!(ReviewStore {
         author: Option<&str>,
         visibility: &Visibility,
     ) -> Vec<ProposalChange>;
+});
+
+guarded!(OntologyStore {
+    fn current() -> u64;
+    fn versions(before: Option<u64>, limit: usize) -> Vec<OntologyVersion>;
+    fn vocabularies() -> Vec<(String, usize)>;
+    fn hashes(vocabulary: &str) -> BTreeMap<String, [u8; 32]>;
+    fn begin(vocabulary: &str, source_hash: &str) -> Staging;
+    fn stage(number: u64, terms: &[StagedTerm]) -> ();
+    fn switch(switch: &Switch) -> OntologyVersion;
+    fn roll_back(to: u64, version: &OntologyVersion) -> Option<OntologyVersion>;
+    fn terms(iris: &[String]) -> Vec<StoredTerm>;
+    fn list_terms(vocabulary: Option<&str>, after: Option<(&str, &str)>, limit: usize) -> Vec<StoredTerm>;
+    fn children(parent: Option<&str>, after: Option<(&str, &str)>, limit: usize) -> Vec<TermEntry>;
+    fn search(part: &str, after: Option<(&str, &str)>, limit: usize) -> Vec<TermEntry>;
 });
 
 guarded!(TokenStore {

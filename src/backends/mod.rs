@@ -12,7 +12,6 @@ pub mod edge;
 pub mod exact;
 pub mod guarded;
 pub mod neo4j;
-mod no_ontologies;
 mod open;
 mod packed;
 pub mod qdrant;

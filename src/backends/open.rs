@@ -17,7 +17,6 @@ use super::{
     exact::ExactIndex,
     guarded,
     neo4j::{Neo4jSettings, Neo4jStore},
-    no_ontologies::NoOntologies,
     qdrant::{QdrantIndex, QdrantSettings},
     sqlite::SqliteStore,
 };
@@ -118,7 +117,7 @@ pub async fn open_graph(url: &str, dir: &Path, remote: &Remote) -> Result<Graph,
             browse: store.clone(),
             archive: opened,
             reviews: store.clone(),
-            ontology: Arc::new(NoOntologies),
+            ontology: store.clone(),
             tokens: store,
             journal,
         });

@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use super::PortError;
 use crate::domain::{
-    ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, ProposalId, ProposalKind, ProposalState,
-    Record, Scope, UnknownName, names,
+    ChangeId, Concept, Edge, Effect, Event, Memory, MemoryId, NamedVector, OntologyVersion, ProposalId, ProposalKind,
+    ProposalState, Record, Scope, Term, UnknownName, names,
 };
 
 names! {
@@ -31,6 +31,10 @@ names! {
         Concepts = "concepts",
         /// Edges among concepts.
         ConceptEdges = "concept_edges",
+        /// Versions of the ontologies.
+        OntologyVersions = "ontology_versions",
+        /// Their terms, those in force and those of earlier versions.
+        Terms = "terms",
         /// Memories in their present state.
         Memories = "memories",
         /// The states they were in before.
@@ -89,6 +93,22 @@ pub struct TokenRow {
     /// Who answers for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+}
+
+/// A term of an ontology as it is, or was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TermRow {
+    /// The vocabulary.
+    pub vocabulary: String,
+    /// The version it came with.
+    pub since: u64,
+    /// The version it ended with; `None` for one that is in force.
+    pub until: Option<u64>,
+    /// Its labels in the form in which they are searched.
+    pub keys: Vec<String>,
+    /// The term.
+    pub term: Term,
 }
 
 /// A memory in its present state.
@@ -254,6 +274,10 @@ pub enum Row {
     Concept(Concept),
     /// See [`Part::ConceptEdges`].
     ConceptEdge(EdgeRow),
+    /// See [`Part::OntologyVersions`].
+    OntologyVersion(OntologyVersion),
+    /// See [`Part::Terms`].
+    Term(Box<TermRow>),
     /// See [`Part::Memories`].
     Memory(Box<MemoryRow>),
     /// See [`Part::MemoryStates`].
@@ -288,6 +312,8 @@ impl Row {
             Part::Tokens => Self::Token(serde_json::from_str(json)?),
             Part::Concepts => Self::Concept(serde_json::from_str(json)?),
             Part::ConceptEdges => Self::ConceptEdge(serde_json::from_str(json)?),
+            Part::OntologyVersions => Self::OntologyVersion(serde_json::from_str(json)?),
+            Part::Terms => Self::Term(serde_json::from_str(json)?),
             Part::Memories => Self::Memory(serde_json::from_str(json)?),
             Part::MemoryStates => Self::MemoryState(serde_json::from_str(json)?),
             Part::Edges => Self::Edge(serde_json::from_str(json)?),

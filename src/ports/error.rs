@@ -15,8 +15,6 @@ pub enum PortErrorKind {
     Corrupt,
     /// Settings and stored data disagree (model, dimension, version).
     Mismatch,
-    /// The store does not keep such records.
-    Unsupported,
     /// A fault of ours.
     Internal,
 }

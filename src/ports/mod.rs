@@ -20,7 +20,7 @@ mod vector_index;
 
 pub use archive::{
     AnswerRow, Archive, ArchiveSource, ChangeRow, DecidedRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part,
-    RecordRow, Row, RowPage, TokenRow, TouchedRow, VectorsRow, VoteRow,
+    RecordRow, Row, RowPage, TermRow, TokenRow, TouchedRow, VectorsRow, VoteRow,
 };
 pub use browse::{AuditRow, Browse, ConceptMember, Group, GroupSummary, Listing, MemoryChange};
 pub use clock::Clock;

@@ -73,7 +73,7 @@ pub trait OntologyStore: Send + Sync {
     async fn hashes(&self, vocabulary: &str) -> Result<BTreeMap<String, [u8; 32]>, PortError>;
     /// Prepares the next version. What an earlier preparation of the same vocabulary and file left is kept and told; what one
     /// of another left is dropped. One version is prepared at a time: the caller sees to it within a process, an adapter that
-    /// several processes share answers `Conflict` while another prepares one.
+    /// several processes share answers `Conflict` while another prepares one of something else.
     async fn begin(&self, vocabulary: &str, source_hash: &str) -> Result<Staging, PortError>;
     /// Adds new and changed terms to the version that is prepared; durable when it returns, seen by nobody.
     async fn stage(&self, number: u64, terms: &[StagedTerm]) -> Result<(), PortError>;

@@ -43,7 +43,13 @@ fn fails(home: &Home, args: &[&str], words: &[&str]) {
     }
 }
 
-/// A home with memories, links, votes, events, histories and a forgotten one.
+/// A vocabulary, so that memories are linked to it.
+const HARBOUR: &str = r#"@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <http://e/> .
+:mark a skos:Concept ; skos:prefLabel "mark"@en , "标志"@zh .
+:buoy a skos:Concept ; skos:prefLabel "buoy"@en ; skos:broader :mark ; skos:exactMatch :elsewhere .
+"#;
+
+/// A home with memories, links, votes, events, histories, a forgotten one, and ontologies in two versions.
 fn lived_in(memories: usize) -> Home {
     let home = Home::new();
     let lines: Vec<String> = (0..memories)
@@ -65,6 +71,11 @@ fn lived_in(memories: usize) -> Home {
     let gone = id(&home.json(&["store", "a word that nobody keeps"]));
     home.json(&["forget", &gone]);
     home.json(&["token", "create", "--principal", "kai", "--kind", "service", "--rights", "memory:read"]);
+    let vocabulary = home.path().join("harbour.ttl");
+    fs::write(&vocabulary, HARBOUR).expect("written");
+    home.json(&["ontology", "import", text(&vocabulary)]);
+    fs::write(&vocabulary, HARBOUR.replace("buoy\"@en", "buoy\"@en , \"浮标\"@zh")).expect("written");
+    home.json(&["ontology", "import", text(&vocabulary)]);
     home
 }
 
@@ -94,7 +105,20 @@ fn an_exported_store_is_the_same_after_its_import() {
     let archive = home.path().join("kept/");
     let told = home.json(&["export", text(&archive)]);
     assert_eq!(told["exported"]["memories"], told["exported"]["vectors"], "{told}");
-    for part in ["meta", "tokens", "concepts", "memory_states", "edges", "mentions", "events", "votes", "changes"] {
+    for part in [
+        "meta",
+        "tokens",
+        "concepts",
+        "concept_edges",
+        "ontology_versions",
+        "terms",
+        "memory_states",
+        "edges",
+        "mentions",
+        "events",
+        "votes",
+        "changes",
+    ] {
         assert!(told["exported"][part].as_u64() > Some(0), "{part}: {told}");
     }
     fails(&home, &["export", text(&archive)], &["kept is there already"]);
@@ -210,7 +234,7 @@ async fn a_damaged_archive_is_refused_and_its_file_named() {
         (Box::new(change("manifest.json", "\"rows\"", "\"lines\"")), &["manifest.json is damaged", "lines"]),
         (
             Box::new(change("manifest.json", "\"format\": 1", "\"format\": 99")),
-            &["format 99", "up to 2", "newer program"],
+            &["format 99", "up to 3", "newer program"],
         ),
         (Box::new(|dir| fs::remove_file(dir.join("manifest.json")).unwrap()), &["is not an archive", "manifest.json"]),
     ];
@@ -400,4 +424,13 @@ async fn a_migration_to_servers_and_back_loses_nothing() {
         assert_eq!(embedded.len(), served.len(), "{mode}");
     }
     assert_eq!(on_servers.json(&["doctor"])["ok"], true);
+    let (versions, shown) = (home.json(&["ontology", "versions"]), home.json(&["ontology", "show", "浮标"]));
+    assert!(shown["memories"].as_u64() >= Some(40), "{shown}");
+    for there in [&on_servers, &straight_back] {
+        assert_eq!(there.json(&["ontology", "versions"]), versions);
+        assert_eq!(there.json(&["ontology", "show", "浮标"]), shown);
+        let back = there.json(&["ontology", "rollback", "1"]);
+        assert_eq!((&back["number"], &back["graph_hash"]), (&json!(3), &versions["versions"][1]["graph_hash"]));
+        assert!(there.json(&["ontology", "show", "buoy"])["memories"].as_u64() >= Some(40));
+    }
 }

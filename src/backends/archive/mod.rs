@@ -26,7 +26,7 @@ pub use self::writer::ArchiveWriter;
 use crate::ports::{ArchiveSource, Part, PortError, PortErrorKind, Row, RowPage};
 
 /// The format that is written. Every one up to it is read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -211,8 +211,12 @@ fn manifest(dir: &Path, path: &Path, text: &[u8]) -> Result<Manifest, ArchiveErr
     }
     let manifest: Manifest = serde_json::from_slice(text).map_err(unreadable)?;
     for part in Part::ALL {
-        // The first format is from before the wiki.
-        let is_later = *part == Part::Records && manifest.format < 2;
+        // The first format is from before the wiki, the second from before the terms of ontologies.
+        let is_later = match part {
+            Part::Records => manifest.format < 2,
+            Part::OntologyVersions | Part::Terms => manifest.format < 3,
+            _ => false,
+        };
         if !is_later && !matches!(part, Part::Tokens | Part::Vectors) && !manifest.parts.contains_key(part) {
             return Err(ArchiveError::damaged(path, format!("it does not name {}", name(*part))));
         }

@@ -16,17 +16,19 @@ use super::{
     connection::{Connection, Transaction, Work},
     error::Neo4jError,
     graph_store::named as operation,
+    ontology,
     plan::{
         self, Answer, Counters, EdgeKey, Found, Kept, Link, Mention, Needs, Note, Record, State, Vote, Writes, joined,
     },
     rows::{SEPARATOR, integer, limited, map, memory_of_body, named, scope_of_key, time, timestamp, uuid},
     statements::{self, Statement},
+    versions,
 };
 use crate::{
     domain::{self, ChangeId, Concept, ConceptId, ConceptKey, Edge, EdgeKind, MemoryId, ProposalId},
     ports::{
         AnswerRow, Archive, ArchiveSource, ChangeRow, DecidedRow, EdgeRow, MemoryRow, MemoryStateRow, MetaRow, Part,
-        PortError, RecordRow, Row, RowPage, TokenRow, TouchedRow, VoteRow,
+        PortError, RecordRow, Row, RowPage, TermRow, TokenRow, TouchedRow, VoteRow,
     },
 };
 
@@ -37,12 +39,19 @@ impl ArchiveSource for Neo4jStore {
         struct Last {
             seq: Option<i64>,
             id: Option<String>,
+            version: Option<i64>,
         }
         operation("identity", async {
             let rows: Vec<Last> = self.connection.read(statements::ARCHIVE_IDENTITY.query()).await?;
-            Ok(match rows.into_iter().next() {
-                Some(Last { seq: Some(seq), id: Some(id) }) => format!("change {seq} {id}"),
+            let Some(Last { seq, id, version }) = rows.into_iter().next() else { return Ok("no change".to_owned()) };
+            let last = match (seq, id) {
+                (Some(seq), Some(id)) => format!("change {seq} {id}"),
                 _ => "no change".to_owned(),
+            };
+            // A version of the ontologies is no change.
+            Ok(match version {
+                None => last,
+                Some(version) => format!("{last} ontologies {version}"),
             })
         })
         .await
@@ -100,14 +109,20 @@ impl Reader<'_> {
             Part::MentionStates => self.edges(&statements::ARCHIVE_MENTION_STATES, Row::MentionState).await,
             Part::Events => self.records(&statements::ARCHIVE_EVENTS, EventFound::row).await,
             Part::Votes => self.records(&statements::ARCHIVE_VOTES, VoteFound::row).await,
-            Part::Changes => {
-                let from = Some(self.from.unwrap_or(FIRST_POSITION));
-                Reader { from, ..*self }.records(&statements::ARCHIVE_CHANGES, ChangeFound::row).await
+            Part::OntologyVersions => {
+                self.positions().records(&statements::ARCHIVE_ONTOLOGY_VERSIONS, VersionFound::row).await
             }
+            Part::Terms => self.records(&statements::ARCHIVE_TERMS, TermFound::row).await,
+            Part::Changes => self.positions().records(&statements::ARCHIVE_CHANGES, ChangeFound::row).await,
             Part::Answers => self.records(&statements::ARCHIVE_ANSWERS, AnswerFound::row).await,
             Part::Records => self.records(&statements::ARCHIVE_RECORDS, RecordFound::row).await,
             Part::Vectors => Ok(RowPage { rows: Vec::new(), next: None }),
         }
+    }
+
+    /// The same, where places are numbers.
+    fn positions(&self) -> Self {
+        Reader { from: Some(self.from.unwrap_or(FIRST_POSITION)), ..*self }
     }
 
     /// The rows of a statement that begins after a place and goes on for some of them.
@@ -131,7 +146,7 @@ impl Reader<'_> {
         Ok(RowPage { rows, next: last.filter(|_| places == self.limit) })
     }
 
-    /// Places are keys; those of changes are numbers.
+    /// Places are keys or numbers.
     fn after(&self, query: Query) -> Result<Query, Neo4jError> {
         let from = self.from.unwrap_or_default();
         Ok(match from.strip_prefix(POSITION) {
@@ -154,7 +169,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a place of the change log starts with. No id and no key does.
+/// What a place that is a number starts with. No id and no key does.
 const POSITION: &str = "#";
 const FIRST_POSITION: &str = "#0";
 
@@ -177,7 +192,14 @@ placed!(
     VoteFound = place,
     AnswerFound = key,
     RecordFound = id,
+    TermFound = key,
 );
+
+impl Placed for VersionFound {
+    fn place(&self) -> String {
+        format!("{POSITION}{}", self.number)
+    }
+}
 
 impl Placed for ChangeFound {
     fn place(&self) -> String {
@@ -283,6 +305,40 @@ impl EdgeFound {
             ended_at: self.ended_at.map(timestamp).transpose()?,
             memory_scope: self.memory_visibility.as_deref().map(scope_of_key).transpose()?,
         }))
+    }
+}
+
+#[derive(Deserialize)]
+struct VersionFound {
+    number: i64,
+    body: String,
+}
+
+impl VersionFound {
+    fn row(self) -> Result<Option<Row>, Neo4jError> {
+        Ok(Some(Row::OntologyVersion(ontology::parsed(&self.body)?)))
+    }
+}
+
+#[derive(Deserialize)]
+struct TermFound {
+    key: String,
+    vocabulary: String,
+    body: String,
+    since: i64,
+    until: Option<i64>,
+    keys: Vec<String>,
+}
+
+impl TermFound {
+    fn row(self) -> Result<Option<Row>, Neo4jError> {
+        Ok(Some(Row::Term(Box::new(TermRow {
+            vocabulary: self.vocabulary,
+            since: self.since.cast_unsigned(),
+            until: self.until.map(i64::cast_unsigned),
+            keys: self.keys,
+            term: ontology::parsed(&self.body)?,
+        }))))
     }
 }
 
@@ -485,6 +541,7 @@ impl Work for Addition<'_> {
                 _ => {}
             }
         }
+        versions::add(transaction, self.rows).await?;
         transaction.run(set_meta(self.note)).await
     }
 }
@@ -513,7 +570,8 @@ fn needs(rows: &[Row]) -> Needs {
     let mut needs = Needs::default();
     for row in rows {
         match row {
-            Row::Meta(_) | Row::Token(_) | Row::Event(_) | Row::Vectors(_) => {}
+            Row::Meta(_) | Row::Token(_) | Row::OntologyVersion(_) | Row::Term(_) | Row::Event(_) | Row::Vectors(_) => {
+            }
             Row::Record(row) => needs.keep(&row.record),
             Row::Concept(concept) => {
                 needs.concepts.insert(concept.id.0);
@@ -569,7 +627,7 @@ fn writes(rows: &[Row], found: Found) -> Result<Writes, Neo4jError> {
     let known = |memory: Uuid| found.counters.contains_key(&memory);
     for row in rows {
         match row {
-            Row::Meta(_) | Row::Token(_) => {}
+            Row::Meta(_) | Row::Token(_) | Row::OntologyVersion(_) | Row::Term(_) => {}
             Row::Concept(concept) => {
                 unless(found.concepts.contains(&concept.id.0), "concept")?;
                 writes.concepts.push(concept.clone());

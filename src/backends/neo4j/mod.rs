@@ -5,7 +5,8 @@
 //! planned (`plan`) on what it will be written over.
 //!
 //! To add a port method: a statement in `cypher/` with its line in `statements`, a function in the file of its room below,
-//! a line in `graph_store` or `browse`.
+//! a line in `graph_store`, `browse`,
+//! `review` or `ontology`.
 
 mod apply;
 mod archive;
@@ -18,26 +19,31 @@ mod keyword;
 mod lookup;
 mod neighbourhood;
 mod nodelay;
+mod ontology;
 mod plan;
 mod read;
+mod resources;
 mod review;
 mod rows;
 mod schema;
 mod settings;
 mod statements;
 mod token_store;
+mod versions;
 
 pub use settings::Neo4jSettings;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use self::connection::Connection;
+use self::{connection::Connection, versions::Preparation};
 use crate::ports::PortError;
 
 /// A graph on a Neo4j server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub struct Neo4jStore {
     connection: Arc<Connection>,
+    /// The version of the ontologies that was begun here.
+    preparing: Arc<Mutex<Option<Preparation>>>,
 }
 
 impl Neo4jStore {
@@ -49,7 +55,7 @@ impl Neo4jStore {
         graph_store::named("open", async {
             let connection = Connection::new(url, settings)?;
             schema::open(&connection).await?;
-            Ok(Self { connection: Arc::new(connection) })
+            Ok(Self { connection: Arc::new(connection), preparing: Arc::default() })
         })
         .await
     }

@@ -20,11 +20,16 @@ use crate::{
 
 /// Edges followed from one memory in one direction, and memories reached over one concept. A hub costs no more.
 const FAN_OUT: i64 = 200;
+/// Concepts that one hop reaches over edges between concepts.
+const JOINED: i64 = 400;
 /// Turns of a session on either side of a seed that count as one hop.
 const TURNS: i64 = 3;
 
 /// Place of the memory it leaves, kind, weight, reason, scope and time of an edge.
 type Said = (i64, String, f64, Option<String>, String, i64);
+
+/// Both ends, kind, weight, reason, scope and time of an edge between concepts.
+type Join = (String, String, String, f64, Option<String>, String, i64);
 
 /// The one row of the statement.
 #[derive(Deserialize)]
@@ -32,6 +37,7 @@ struct Walk {
     nodes: Vec<(String, String, Option<String>, Option<i64>)>,
     ends: Vec<i64>,
     edges: Vec<(String, Vec<Said>)>,
+    joined: Vec<Join>,
     concepts: Vec<(String, String, String, String, i64, i64)>,
     total: i64,
     truncated: bool,
@@ -42,7 +48,9 @@ pub(super) async fn neighbourhood(
     query: &NeighbourhoodQuery,
     visibility: &Visibility,
 ) -> Result<Neighbourhood, Neo4jError> {
-    let kinds = query.edges.iter().filter(|kind| !kind.to_concept()).map(|kind| kind.name());
+    let among_memories = |kind: &&EdgeKind| !kind.to_concept() && !kind.between_concepts();
+    let kinds = query.edges.iter().filter(among_memories).map(|kind| kind.name());
+    let joins = query.edges.iter().filter(|kind| kind.between_concepts()).map(|kind| kind.name());
     let roles = query.edges.iter().filter(|kind| kind.to_concept()).map(|kind| kind.name());
     let turns = if query.edges.contains(&EdgeKind::SameSession) { TURNS } else { 0 };
     let asked = map([
@@ -50,7 +58,8 @@ pub(super) async fn neighbourhood(
         ("depth", i64::from(query.depth).into()),
         ("kinds", texts(kinds)),
         ("roles", texts(roles)),
-        ("all", texts(query.edges.iter().map(|kind| kind.name()))),
+        ("joins", texts(joins)),
+        ("all", texts(query.edges.iter().filter(|kind| !kind.between_concepts()).map(|kind| kind.name()))),
         ("about", query.edges.contains(&EdgeKind::About).into()),
         ("mentions", query.edges.contains(&EdgeKind::Mentions).into()),
         ("out", (query.direction != Direction::In).into()),
@@ -63,6 +72,7 @@ pub(super) async fn neighbourhood(
         .param("ask", asked)
         .param("room", limited(query.max_nodes.saturating_add(1)))
         .param("fan_out", FAN_OUT)
+        .param("joined", JOINED)
         .param("filter", filter_of(&query.filter));
     if let Some(known) = query.filter.as_of.known {
         call = call.param("known", moment(known));
@@ -101,20 +111,35 @@ impl Walk {
             for (place, kind, weight, reason, visibility, recorded_at) in if told.contains(&to) { said } else { vec![] }
             {
                 let from = usize::try_from(place).ok().and_then(|place| nodes.get(place));
-                edges.push(Edge {
-                    from: from.ok_or(Neo4jError::Unreadable("place"))?.id.0,
-                    to,
-                    kind: named(&kind)?,
-                    #[expect(clippy::cast_possible_truncation, reason = "written from an f32")]
-                    weight: weight as f32,
-                    reason,
-                    scope: scope_of_key(&visibility)?,
-                    recorded_at: timestamp(recorded_at)?,
-                });
+                let from = from.ok_or(Neo4jError::Unreadable("place"))?.id.0;
+                edges.push(edge(from, to, (kind, weight, reason, visibility, recorded_at))?);
+            }
+        }
+        for (from, to, kind, weight, reason, visibility, recorded_at) in self.joined {
+            let (from, to) = (uuid(&from)?, uuid(&to)?);
+            if told.contains(&from) && told.contains(&to) {
+                edges.push(edge(from, to, (kind, weight, reason, visibility, recorded_at))?);
             }
         }
         Ok(Neighbourhood { nodes, edges, concepts, total_memories: size(self.total), truncated: self.truncated })
     }
+}
+
+fn edge(
+    from: Uuid,
+    to: Uuid,
+    (kind, weight, reason, visibility, recorded_at): (String, f64, Option<String>, String, i64),
+) -> Result<Edge, Neo4jError> {
+    Ok(Edge {
+        from,
+        to,
+        kind: named(&kind)?,
+        #[expect(clippy::cast_possible_truncation, reason = "written from an f32")]
+        weight: weight as f32,
+        reason,
+        scope: scope_of_key(&visibility)?,
+        recorded_at: timestamp(recorded_at)?,
+    })
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ macro_rules! statements {
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../../cypher/schema/0001_start.cypher"),
     include_str!("../../../cypher/schema/0002_review.cypher"),
+    include_str!("../../../cypher/schema/0003_ontology.cypher"),
 ];
 
 // Opening and settings.
@@ -92,6 +93,40 @@ statements! {
     TALLIES = "review/tallies.cypher",
     TEXT = "review/text.cypher",
     WAITING = "review/waiting.cypher",
+}
+
+// Ontologies.
+statements! {
+    ADD_TERMS = "ontology/add_terms.cypher",
+    ADMIT_STAGED = "ontology/admit_staged.cypher",
+    BRING_BACK = "ontology/bring_back.cypher",
+    CHILDREN = "ontology/children.cypher",
+    CLEAR_STAGING = "ontology/clear_staging.cypher",
+    CONCEPT_KEYS = "ontology/concept_keys.cypher",
+    DROP_RELATIONS = "ontology/drop_relations.cypher",
+    ENDED_SINCE = "ontology/ended_since.cypher",
+    END_LINKS = "ontology/end_links.cypher",
+    END_TERMS = "ontology/end_terms.cypher",
+    HELD_THEN = "ontology/held_then.cypher",
+    HOLD_STAGING = "ontology/hold_staging.cypher",
+    JOIN_CONCEPTS = "ontology/join_concepts.cypher",
+    LET_GO = "ontology/let_go.cypher",
+    LIST_TERMS = "ontology/list_terms.cypher",
+    ONTOLOGY_VERSION = "ontology/current.cypher",
+    ONTOLOGY_VERSIONS = "ontology/versions.cypher",
+    PART_CONCEPTS = "ontology/part_concepts.cypher",
+    PUT_ONTOLOGY_VERSIONS = "ontology/put_versions.cypher",
+    PUT_RELATIONS = "ontology/put_relations.cypher",
+    PUT_RESOURCES = "ontology/put_resources.cypher",
+    REMOVE_RESOURCES = "ontology/remove_resources.cypher",
+    ROOTS = "ontology/roots.cypher",
+    SEARCH_TERMS = "ontology/search.cypher",
+    STAGE = "ontology/stage.cypher",
+    STAGED = "ontology/staged.cypher",
+    STAGING = "ontology/staging.cypher",
+    TERMS = "ontology/terms.cypher",
+    TERM_HASHES = "ontology/hashes.cypher",
+    VOCABULARIES = "ontology/vocabularies.cypher",
 }
 
 // Reading (searches, walks, records by id).
@@ -157,6 +192,8 @@ statements! {
     ARCHIVE_MENTION_STATES = "archive/mention_states.cypher",
     ARCHIVE_MENTIONS = "archive/mentions.cypher",
     ARCHIVE_META = "archive/meta.cypher",
+    ARCHIVE_ONTOLOGY_VERSIONS = "archive/ontology_versions.cypher",
     ARCHIVE_RECORDS = "archive/records.cypher",
+    ARCHIVE_TERMS = "archive/terms.cypher",
     ARCHIVE_VOTES = "archive/votes.cypher",
 }

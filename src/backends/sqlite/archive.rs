@@ -13,6 +13,7 @@ use super::{
     SqliteStore,
     apply::{Place, Terms, put_event, scope_id, tags, write_memory, write_terms},
     error::SqliteError,
+    ontology,
     read::{limited, size},
     review,
     rows::{Scopes, body_of_memory, edge, integer, memory_of_body, named, timestamp, uuid},
@@ -33,7 +34,12 @@ impl ArchiveSource for SqliteStore {
                 .prepare_cached("SELECT seq, id FROM change ORDER BY seq DESC LIMIT 1")?
                 .query_row([], |row| Ok((row.get::<_, i64>(0)?, uuid(row, 1)?)))
                 .optional()?;
-            Ok(last.map_or_else(|| "no change".to_owned(), |(seq, id)| format!("change {seq} {id}")))
+            let last = last.map_or_else(|| "no change".to_owned(), |(seq, id)| format!("change {seq} {id}"));
+            // A version of the ontologies is no change.
+            Ok(match ontology::current(connection)? {
+                0 => last,
+                version => format!("{last} ontologies {version}"),
+            })
         })
         .await
     }
@@ -66,6 +72,8 @@ fn count_of(part: Part) -> Option<&'static str> {
         Part::Tokens => "SELECT count(*) FROM token",
         Part::Concepts => "SELECT count(*) FROM concept",
         Part::ConceptEdges => "SELECT count(*) FROM concept_edge",
+        Part::OntologyVersions => "SELECT count(*) FROM ontology_version",
+        Part::Terms => "SELECT count(*) FROM ontology_term",
         Part::Memories => "SELECT count(*) FROM memory",
         Part::MemoryStates => "SELECT count(*) FROM memory_state",
         Part::Edges => "SELECT count(*) FROM edge",
@@ -115,6 +123,14 @@ fn page(connection: &Connection, part: Part, from: Option<&str>, limit: usize) -
              FROM concept_edge e JOIN concept a ON a.rowid = e.source JOIN concept b ON b.rowid = e.target
              WHERE (e.source, e.kind, e.target) > (?1, ?2, ?3) ORDER BY e.source, e.kind, e.target LIMIT ?4",
             Row::ConceptEdge,
+        ),
+        Part::OntologyVersions => reader.by_rowid(
+            "SELECT number, body FROM ontology_version WHERE number > ?1 ORDER BY number LIMIT ?2",
+            |row, _| Ok(Row::OntologyVersion(ontology::parsed(row, 1)?)),
+        ),
+        Part::Terms => reader.by_rowid(
+            "SELECT rowid, vocabulary, since, until, keys, body FROM ontology_term WHERE rowid > ?1 ORDER BY rowid LIMIT ?2",
+            |row, _| Ok(Row::Term(Box::new(ontology::term_row(row)?))),
         ),
         Part::Memories => reader.by_rowid(
             "SELECT rowid, body, revised_at, access_count, last_accessed, session_position, task_position
@@ -378,6 +394,8 @@ impl Writer<'_> {
                 edge,
                 |kind| matches!(kind, EdgeKind::Broader | EdgeKind::Related),
             ),
+            Row::OntologyVersion(version) => ontology::add_version(self.transaction, version),
+            Row::Term(term) => ontology::add_term(self.transaction, term),
             Row::Memory(memory) => self.memory(memory),
             Row::MemoryState(state) => self.memory_state(state),
             Row::Edge(edge) => self.edge(

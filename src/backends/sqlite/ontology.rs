@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     domain::{GraphHash, OntologyVersion, Scope, Term},
-    ports::{OntologyStore, PortError, StagedTerm, Staging, StoredTerm, Switch, TermEntry},
+    ports::{OntologyStore, PortError, StagedTerm, Staging, StoredTerm, Switch, TermEntry, TermRow},
 };
 
 #[async_trait]
@@ -188,7 +188,7 @@ fn owned(after: Option<(&str, &str)>) -> (String, String) {
     after.map_or_else(Default::default, |(one, other)| (one.to_owned(), other.to_owned()))
 }
 
-fn current(connection: &Connection) -> Result<u64, SqliteError> {
+pub(super) fn current(connection: &Connection) -> Result<u64, SqliteError> {
     let number: Option<i64> =
         connection.prepare_cached("SELECT max(number) FROM ontology_version")?.query_row([], |row| row.get(0))?;
     Ok(number.unwrap_or(0).cast_unsigned())
@@ -321,14 +321,24 @@ fn put_version(transaction: &Transaction<'_>, version: &OntologyVersion) -> Resu
 
 /// Adds the term of a row that begins with `iri, is_concept, hash, keys, body`.
 fn put_term(transaction: &Transaction<'_>, vocabulary: &str, since: i64, row: &Row<'_>) -> Result<(), SqliteError> {
-    let term: Term = parsed(row, 4)?;
-    let (hash, keys, body): ([u8; 32], String, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    insert_term(transaction, vocabulary, (since, None), &parsed(row, 4)?, &row.get::<_, String>(3)?)
+}
+
+/// Adds a term with the versions it came and ended with; `keys` is a list in JSON.
+fn insert_term(
+    transaction: &Transaction<'_>,
+    vocabulary: &str,
+    (since, until): (i64, Option<i64>),
+    term: &Term,
+    keys: &str,
+) -> Result<(), SqliteError> {
+    let body = serde_json::to_string(term).map_err(|_| SqliteError::Unwritable("term"))?;
     transaction
         .prepare_cached(
-            "INSERT INTO ontology_term (vocabulary, iri, since, is_concept, hash, keys, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO ontology_term (vocabulary, iri, since, until, is_concept, hash, keys, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
-        .execute(params![vocabulary, term.iri, since, term.kind.is_concept(), hash, keys, body])?;
+        .execute(params![vocabulary, term.iri, since, until, term.kind.is_concept(), term.hash(), keys, body])?;
     let rowid = transaction.last_insert_rowid();
     let mut link = transaction.prepare_cached(
         "INSERT INTO ontology_link (term, kind, target, weight) VALUES (?1, ?2, ?3, ?4)
@@ -340,6 +350,41 @@ fn put_term(transaction: &Transaction<'_>, vocabulary: &str, since: i64, row: &R
         }
     }
     Ok(())
+}
+
+/// Adds a version from an archive.
+pub(super) fn add_version(transaction: &Transaction<'_>, version: &OntologyVersion) -> Result<(), SqliteError> {
+    let there = transaction
+        .prepare_cached("SELECT 1 FROM ontology_version WHERE number = ?1")?
+        .exists([integer(version.number)])?;
+    if there { Err(SqliteError::Conflict("version")) } else { put_version(transaction, version) }
+}
+
+/// Adds a term from an archive. Its concept and the edges of that are rows of their own; its names are not.
+pub(super) fn add_term(transaction: &Transaction<'_>, row: &TermRow) -> Result<(), SqliteError> {
+    let TermRow { vocabulary, since, until, keys, term } = row;
+    let json = serde_json::to_string(keys).map_err(|_| SqliteError::Unwritable("term"))?;
+    insert_term(transaction, vocabulary, (integer(*since), until.map(integer)), term, &json)?;
+    if until.is_none() && term.kind.is_concept() {
+        let mut statement = transaction.prepare_cached(
+            "INSERT OR IGNORE INTO concept_label (concept, key) SELECT rowid, ?2 FROM concept WHERE key = ?1",
+        )?;
+        for key in keys {
+            statement.execute(params![term.iri, key])?;
+        }
+    }
+    Ok(())
+}
+
+/// From the columns `vocabulary, since, until, keys, body` after the first.
+pub(super) fn term_row(row: &Row<'_>) -> Result<TermRow, SqliteError> {
+    Ok(TermRow {
+        vocabulary: row.get(1)?,
+        since: row.get::<_, i64>(2)?.cast_unsigned(),
+        until: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
+        keys: parsed(row, 4)?,
+        term: parsed(row, 5)?,
+    })
 }
 
 /// Brings concepts, their labels and the edges between them to what the terms say now.
@@ -468,7 +513,7 @@ fn stored(row: &Row<'_>) -> Result<StoredTerm, SqliteError> {
     Ok(StoredTerm { vocabulary: row.get(0)?, term: parsed(row, 1)? })
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, SqliteError> {
+pub(super) fn parsed<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, SqliteError> {
     let text = row.get_ref(column)?.as_str().map_err(|_| SqliteError::Unreadable("ontology"))?;
     serde_json::from_str(text).map_err(|_| SqliteError::Unreadable("ontology"))
 }

@@ -13,20 +13,23 @@ use recollect::{
     backends::{exact::ExactIndex, sqlite::SqliteStore},
     domain::{
         AsOf, Caller, ChangeSet, Concept, ConceptKey, ConceptOrigin, Edge, EdgeKind, Event, EventId, EventKind, Filter,
-        Idempotency, IndexOp, Memory, MemoryId, NamedVector, Op, PrincipalKind, Record, Right, Scope, Status,
-        Visibility,
+        Idempotency, IndexOp, Label, LabelRole, Memory, MemoryId, NamedVector, OntologyVersion, Op, PrincipalKind,
+        Record, Relation, Right, Scope, Status, Term, TermKind, Visibility,
     },
     jobs::{MoveError, Whole, carry, move_was_interrupted, read_all},
     ports::{
-        Archive, ArchiveSource, Browse, GraphStore, KeywordQuery, Listing, MetaRow, Part, PortError, PortErrorKind,
-        Row, RowPage, SpaceSpec, StoredToken, TokenStore, VectorIndex,
+        Archive, ArchiveSource, Browse, GraphStore, KeywordQuery, Listing, MetaRow, OntologyStore, Part, PortError,
+        PortErrorKind, Row, RowPage, SpaceSpec, StoredToken, TokenStore, VectorIndex,
     },
 };
 use serde_json::json;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::review_store::{page, proposal, put as record, revision};
+use super::{
+    ontology_store::{iri, link, switch, term},
+    review_store::{page, proposal, put as record, revision},
+};
 use crate::support::{at, change, id, memory};
 
 macro_rules! archive_suite {
@@ -48,8 +51,8 @@ macro_rules! archive_suite {
 pub(crate) use archive_suite;
 
 /// All that a store must be.
-pub trait Store: GraphStore + Browse + TokenStore + Archive {}
-impl<S: GraphStore + Browse + TokenStore + Archive> Store for S {}
+pub trait Store: GraphStore + Browse + TokenStore + OntologyStore + Archive {}
+impl<S: GraphStore + Browse + TokenStore + OntologyStore + Archive> Store for S {}
 
 const SPACES: [&str; 2] = ["small", "small.window"];
 
@@ -239,11 +242,25 @@ pub fn sample() -> Vec<ChangeSet> {
     ]
 }
 
+/// Versions of two vocabularies: terms that come, change and go, one that both describe, and links.
+async fn fill_ontologies(store: &dyn Store) {
+    let broader = |name| (Relation::Broader, name);
+    let water = term("a", "Water", &[]);
+    let sea = term("b", "Sea", &[broader("a"), (Relation::ExactMatch, "elsewhere")]);
+    let property = Term { kind: TermKind::ObjectProperty, ..term("p", "flows into", &[(Relation::Range, "a")]) };
+    switch(store, "waters", &[water, sea.clone(), property], &[]).await;
+    switch(store, "coasts", &[term("a", "Wasser", &[]), term("c", "Cliff", &[(Relation::Related, "b")])], &[]).await;
+    let salt = Label { role: LabelRole::Hidden, language: "de".to_owned(), text: "Meer".to_owned() };
+    switch(store, "waters", &[Term { label: "Ocean".to_owned(), labels: vec![salt], ..sea }], &["p"]).await;
+    link(store, 23, "b").await;
+}
+
 /// Writes the sample, with a token and a setting; its vectors go to the index.
 pub async fn fill(store: &dyn Store, index: &dyn VectorIndex) {
     for change in sample() {
         store.apply(&[change]).await.unwrap();
     }
+    fill_ontologies(store).await;
     store.set_meta("models", "small (4 dimensions, none)").await.unwrap();
     let caller = Caller {
         principal: "kai".to_owned(),
@@ -335,12 +352,24 @@ async fn answers(store: &dyn Store) -> Vec<String> {
         tell("total", say("", store.total_memories(seen).await.unwrap()));
         tell("list", say("", store.list(&Listing::default(), None, 100, seen).await.unwrap()));
         tell("counts", say("", store.counts(seen).await.unwrap()));
+        for name in ["a", "b", "c"] {
+            let iri = ConceptKey(iri(name));
+            tell("concept", say("", store.concepts(std::slice::from_ref(&iri), None, seen).await.unwrap()));
+        }
     }
     let names = ["watch".to_owned()];
     said.push(say("last", store.last_members(EdgeKind::SameSession, &names, &crew()).await.unwrap()));
     said.push(say("last", store.last_members(EdgeKind::SameSession, &names, &alice()).await.unwrap()));
     said.push(say("external", store.by_external_ids(&["row 1".to_owned()], &everything()).await.unwrap()));
     said.push(say("recorded", store.recorded("alice", "again").await.unwrap()));
+    said.push(say("versions", store.versions(None, 10).await.unwrap()));
+    said.push(say("vocabularies", store.vocabularies().await.unwrap()));
+    said.push(say("terms", store.list_terms(None, None, 100).await.unwrap()));
+    said.push(say("roots", store.children(None, None, 10).await.unwrap()));
+    said.push(say("below", store.children(Some(&iri("a")), None, 10).await.unwrap()));
+    for part in ["wa", "sea", "e"] {
+        said.push(say(part, OntologyStore::search(store, part, None, 10).await.unwrap()));
+    }
     said.push(say("token", store.token_by_hash(&"5e".repeat(32)).await.unwrap()));
     said.push(say("models", store.meta("models").await.unwrap()));
     said.push(say("last change", store.last_change().await.unwrap()));
@@ -371,6 +400,11 @@ async fn go_on(store: &dyn Store) {
     store.apply(&[change(31, vec![Op::Forget { id: id(3) }])]).await.unwrap();
     let twice = sample().remove(0);
     store.apply(&[twice]).await.unwrap();
+    // Back to the first version, whose names of the sea are others: the links go.
+    let asked = OntologyVersion { actor: "ann".to_owned(), at: at(32), ..OntologyVersion::default() };
+    let back = store.roll_back(1, &asked).await.unwrap().unwrap();
+    assert_eq!(back.graph_hash, store.versions(Some(2), 1).await.unwrap()[0].graph_hash);
+    switch(store, "coasts", &[term("elsewhere", "Elsewhere", &[(Relation::Broader, "a")])], &[]).await;
 }
 
 pub async fn store_filled_from_another_answers_alike(store: &(impl Store + 'static)) {

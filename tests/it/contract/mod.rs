@@ -23,7 +23,7 @@ mod browse;
 mod graph_store;
 mod journal;
 pub mod neo4j;
-mod ontology_store;
+pub mod ontology_store;
 mod qdrant;
 mod review_store;
 mod sqlite;

@@ -14,16 +14,20 @@ use std::{
 use neo4rs::{Graph, query};
 use recollect::{
     backends::neo4j::{Neo4jSettings, Neo4jStore},
-    domain::{ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Op, Scope, Visibility},
+    domain::{ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, OntologyVersion, Op, Scope, Visibility},
     jobs::{Drain, DrainSettings},
-    ports::{Applied, Browse, GraphStore, PortError, PortErrorKind},
+    ports::{Applied, Browse, GraphStore, OntologyStore, PortError, PortErrorKind, StagedTerm, Switch},
 };
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    archive::archive_suite, browse::browse_suite, graph_store::graph_store_suite, review_store::review_store_suite,
+    archive::archive_suite,
+    browse::browse_suite,
+    graph_store::graph_store_suite,
+    ontology_store::{ontology_store_suite, switch, term},
+    review_store::review_store_suite,
     token_store::token_store_suite,
 };
 use crate::support::{
@@ -75,6 +79,7 @@ async fn empty(url: &str) {
 archive_suite!(crate::contract::neo4j::open);
 browse_suite!(crate::contract::neo4j::open);
 graph_store_suite!(crate::contract::neo4j::open);
+ontology_store_suite!(crate::contract::neo4j::open);
 review_store_suite!(crate::contract::neo4j::open);
 token_store_suite!(crate::contract::neo4j::open);
 
@@ -315,6 +320,51 @@ async fn service_runs_on_a_server() {
     assert!(ann.failed("memory_update", again).await.starts_with("NOT_FOUND: id"));
     assert_eq!(app.counts().await.memories, 2);
     draining.abort();
+}
+
+#[tokio::test]
+async fn versions_of_two_processes_take_turns() {
+    let Some((one, _turn)) = open().await else { return };
+    let two = Neo4jStore::open(&server().unwrap(), &settings()).await.unwrap();
+    let graph = Graph::new(server().unwrap(), "neo4j", "").unwrap();
+    let terms = |label: &str| [StagedTerm { term: term("a", label, &[]), keys: vec![label.to_lowercase()] }];
+    let version = |number, source_hash: &str| OntologyVersion {
+        number,
+        vocabulary: "v".to_owned(),
+        source_hash: source_hash.to_owned(),
+        ..OntologyVersion::default()
+    };
+    assert_eq!(one.begin("v", "file").await.unwrap().number, 1);
+    one.stage(1, &terms("Alpha")).await.unwrap();
+    assert_eq!(two.begin("v", "other file").await.unwrap_err().kind, PortErrorKind::Conflict);
+    assert_eq!(two.stage(1, &terms("Beta")).await.unwrap_err().kind, PortErrorKind::Conflict, "it began none");
+    // The same file goes on with what is there, as after a kill.
+    assert_eq!(two.begin("v", "file").await.unwrap().staged.len(), 1);
+    // One that nothing was heard of gives way, and what it stages later does not mix in.
+    graph.run(query("MATCH (n:OntologyStaging) SET n.held_until = timestamp() - 1")).await.unwrap();
+    assert_eq!(two.begin("v", "other file").await.unwrap().staged.len(), 0);
+    assert_eq!(one.stage(1, &terms("Alpha")).await.unwrap_err().kind, PortErrorKind::Conflict);
+    let switch = Switch { version: version(1, "file"), removed: Vec::new() };
+    assert_eq!(one.switch(&switch).await.unwrap_err().kind, PortErrorKind::Conflict);
+    two.stage(1, &terms("Beta")).await.unwrap();
+    let switch = Switch { version: version(1, "other file"), removed: Vec::new() };
+    let made = two.switch(&switch).await.unwrap();
+    assert_eq!(one.list_terms(None, None, 10).await.unwrap()[0].term.label, "Beta");
+    // Of a switch whose answer was lost, the second try finds that it is done.
+    assert_eq!(two.switch(&switch).await.unwrap(), made);
+    assert_eq!(one.current().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn version_whose_commit_is_lost_is_not_made_twice() {
+    let Some((store, _turn)) = open().await else { return };
+    let way = bolt::losing_a_commit(&server().unwrap()).unwrap();
+    switch(&store, "v", &[term("a", "Alpha", &[])], &[]).await;
+    switch(&store, "v", &[term("b", "Beta", &[])], &[]).await;
+    let far = Neo4jStore::open(&way, &settings()).await.unwrap();
+    let back = far.roll_back(1, &OntologyVersion::default()).await.unwrap().unwrap();
+    assert_eq!((back.number, store.current().await.unwrap()), (3, 3), "the first try had made it");
+    assert_eq!(store.list_terms(None, None, 10).await.unwrap().len(), 1);
 }
 
 /// Operators that read more than they were asked for.

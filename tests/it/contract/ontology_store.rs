@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use recollect::{
     domain::{
-        Edge, EdgeKind, Label, LabelRole, OntologyVersion, Op, Relation, Scope, Term, TermKind, TermLink, Visibility,
+        AsOf, Direction, Edge, EdgeKind, Filter, Label, LabelRole, OntologyVersion, Op, Relation, Scope, Term,
+        TermKind, TermLink, Visibility,
     },
-    ports::{GraphStore, OntologyStore, PortErrorKind, StagedTerm, StoredTerm, Switch},
+    ports::{
+        GraphStore, Neighbourhood, NeighbourhoodQuery, OntologyStore, PortErrorKind, StagedTerm, StoredTerm, Switch,
+    },
 };
 
 use crate::support::{at, change, id, memory};
@@ -26,7 +29,8 @@ macro_rules! ontology_store_suite {
                 links_go_when_the_names_of_their_concept_change,
                 roll_back_makes_an_earlier_version_again,
                 tree_and_search_are_paged_by_name,
-                vocabularies_describe_a_term_side_by_side
+                vocabularies_describe_a_term_side_by_side,
+                walk_goes_over_concepts_that_are_joined
             ]
         );
     };
@@ -37,7 +41,7 @@ fn all() -> Visibility {
     Visibility::system("the contract looks at everything")
 }
 
-fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
+pub fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
     let links = links.iter().map(|(relation, to)| TermLink { relation: *relation, to: iri(to) }).collect();
     Term {
         iri: iri(name),
@@ -50,7 +54,7 @@ fn term(name: &str, label: &str, links: &[(Relation, &str)]) -> Term {
     }
 }
 
-fn iri(name: &str) -> String {
+pub fn iri(name: &str) -> String {
     format!("http://e/{name}")
 }
 
@@ -59,7 +63,12 @@ fn staged(terms: &[Term]) -> Vec<StagedTerm> {
 }
 
 /// Puts `terms` in force as the next version of a vocabulary.
-async fn switch<S: OntologyStore>(store: &S, vocabulary: &str, terms: &[Term], removed: &[&str]) -> OntologyVersion {
+pub async fn switch<S: OntologyStore + ?Sized>(
+    store: &S,
+    vocabulary: &str,
+    terms: &[Term],
+    removed: &[&str],
+) -> OntologyVersion {
     let staging = store.begin(vocabulary, "hash").await.unwrap();
     store.stage(staging.number, &staged(terms)).await.unwrap();
     let number = staging.number;
@@ -85,7 +94,7 @@ async fn edges<S: GraphStore>(store: &S, name: &str) -> BTreeSet<(EdgeKind, Stri
 }
 
 /// Stores memory `n` with a link that an ontology made.
-async fn link<S: GraphStore>(store: &S, n: u64, concept: &str) {
+pub async fn link<S: GraphStore + ?Sized>(store: &S, n: u64, concept: &str) {
     let edge = Edge {
         from: id(n).0,
         to: Term::concept_id(&iri(concept)).0,
@@ -259,4 +268,45 @@ pub async fn vocabularies_describe_a_term_side_by_side<S: OntologyStore + GraphS
     switch(store, "w", &[], &["a"]).await;
     assert!(edges(store, "a").await.is_empty());
     assert_eq!(store.terms(&[iri("a")]).await.unwrap().len(), 1);
+}
+
+/// Over two edges: to the narrower one, and over a concept that nobody names to the one beside.
+pub async fn walk_goes_over_concepts_that_are_joined<S: OntologyStore + GraphStore>(store: &S) {
+    let broader = |name| (Relation::Broader, name);
+    let terms = [
+        term("a", "Alpha", &[]),
+        term("b", "Beta", &[broader("a")]),
+        term("c", "Gamma", &[broader("a"), broader("d")]),
+        term("d", "Delta", &[(Relation::Related, "b")]),
+    ];
+    switch(store, "v", &terms, &[]).await;
+    for (n, concept) in [(1, "b"), (2, "c"), (3, "d")] {
+        link(store, n, concept).await;
+    }
+    let walk = async |edges: &[EdgeKind], known| {
+        let query = NeighbourhoodQuery {
+            seeds: vec![id(1)],
+            depth: 1,
+            max_nodes: 100,
+            edges: edges.to_vec(),
+            direction: Direction::Both,
+            max_concept_uses: 100,
+            filter: Filter { as_of: AsOf { world: None, known }, ..Filter::default() },
+        };
+        store.neighbourhood(&query, &all()).await.unwrap()
+    };
+    let reached = |walk: &Neighbourhood| walk.nodes.iter().map(|node| node.id).collect::<BTreeSet<_>>();
+    let iris =
+        |walk: &Neighbourhood| walk.concepts.iter().map(|used| used.concept.key.0.clone()).collect::<BTreeSet<_>>();
+    // The last is a moment to look back to.
+    for known in [None, Some(at(30))] {
+        let both = walk(&[EdgeKind::Mentions, EdgeKind::Broader, EdgeKind::Related], known).await;
+        assert_eq!(reached(&both), BTreeSet::from([id(1), id(2), id(3)]));
+        assert_eq!(iris(&both), ["a", "b", "c", "d"].map(iri).into());
+        assert_eq!(both.edges.iter().filter(|edge| edge.kind.between_concepts()).count(), 4);
+        assert_eq!(both.concepts.iter().map(|used| used.uses).sum::<usize>(), 3, "nobody names the broadest");
+        let related = walk(&[EdgeKind::Mentions, EdgeKind::Related], known).await;
+        assert_eq!(reached(&related), BTreeSet::from([id(1), id(3)]));
+        assert_eq!(reached(&walk(&[EdgeKind::Mentions], known).await), BTreeSet::from([id(1)]));
+    }
 }

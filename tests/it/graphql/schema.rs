@@ -6,7 +6,7 @@ use recollect::{domain::Right, graphql, read, review, write};
 use serde_json::{Value, json};
 
 use super::{ask, data};
-use crate::support::app::{App, on_neo4j};
+use crate::support::app::App;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("graphql")
@@ -181,11 +181,6 @@ async fn every_example_for_curators_runs_and_finds_something() {
     files.sort();
     for file in files {
         let text = fs::read_to_string(&file).expect("a file");
-        let of_ontologies = ["importOntology", "conceptTree", "term {"].iter().any(|field| text.contains(field));
-        if of_ontologies && on_neo4j() {
-            println!("skipped: {}: the Neo4j store keeps no ontologies", file.display());
-            continue;
-        }
         assert!(text.starts_with("# "), "{}: starts with a line that says what it is for", file.display());
         if text.contains("reviewQueueChanged {") {
             let found = super::socket::first_proposal(&admin, &text).await;

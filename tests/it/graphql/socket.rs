@@ -176,9 +176,6 @@ async fn changes_are_told_as_they_happen_in_order_and_to_those_who_may_see_them(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_progress_of_an_import_is_told_to_those_who_may_import() {
-    if crate::support::app::on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     const PROGRESS: &str = "subscription { importProgress { stage done total } }";
     let app = App::start().await;
     let stranger = app.client("stranger", &[], &[]).await;

@@ -10,7 +10,7 @@ use recollect::{
 };
 
 use super::data;
-use crate::support::app::{App, on_neo4j};
+use crate::support::app::App;
 
 pub fn curator() -> Caller {
     Caller::operator("curator")
@@ -46,9 +46,6 @@ pub fn concepts(names: &[(&str, &str)]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_file_twice_changes_nothing_and_its_twin_neither() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let first = import(&app, sample("yso-archaeology.ttl")).await;
     assert_eq!((first.version, first.changed, first.removed), (1, 0, 0));
@@ -66,9 +63,6 @@ async fn the_same_file_twice_changes_nothing_and_its_twin_neither() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_says_and_does_not_and_large_removals_need_a_word() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let all = [("a", "Alpha"), ("b", "Beta"), ("c", "Gamma"), ("d", "Delta")];
     let request = |names: &[(&str, &str)]| ImportRequest {
@@ -92,9 +86,6 @@ async fn a_dry_run_says_and_does_not_and_large_removals_need_a_word() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollback_is_exactly_the_earlier_graph() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let letters = |names: &[(&str, &str)]| ImportRequest {
         allow_removals: true,
@@ -119,9 +110,6 @@ async fn a_rollback_is_exactly_the_earlier_graph() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_read_again_is_no_change() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     for name in ["skos.ttl", "prov-o.ttl", "FOAF.ttl", "yso-archaeology.ttl", "go-nucleus.obo"] {
         let app = App::start().await;
         let first = import(&app, sample(name)).await;
@@ -135,9 +123,6 @@ async fn an_export_read_again_is_no_change() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_name_the_field_the_line_and_the_right() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     for (name, content, place, part) in [
         ("a.ttl", "@prefix : <http://e/> .\n:a :b", Some(2), ""),
@@ -178,9 +163,6 @@ async fn refusals_name_the_field_the_line_and_the_right() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_imports_at_once_one_is_refused_and_none_is_half() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let (one, other) = (curator(), curator());
     let (first, second) = tokio::join!(
@@ -195,9 +177,6 @@ async fn of_two_imports_at_once_one_is_refused_and_none_is_half() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tree_is_paged_and_names_are_found_in_any_language() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     import(&app, sample("yso-archaeology.ttl")).await;
     let mut seen = Vec::new();

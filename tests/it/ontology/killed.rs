@@ -5,7 +5,10 @@ use std::{process::Stdio, time::Duration};
 use serde_json::Value;
 
 use super::flows::concepts;
-use crate::support::process::Home;
+use crate::{
+    contract::neo4j,
+    support::{app::on_neo4j, process::Home},
+};
 
 /// A vocabulary large enough to be killed in.
 fn large(marker: &str) -> String {
@@ -15,9 +18,15 @@ fn large(marker: &str) -> String {
     concepts(&names)
 }
 
-#[test]
-fn a_kill_during_an_import_leaves_nothing_half() {
+#[tokio::test]
+async fn a_kill_during_an_import_leaves_nothing_half() {
     let home = Home::new();
+    let mut _turn = None;
+    if on_neo4j() {
+        let (url, turn) = neo4j::emptied().await.expect("RECOLLECT_TEST_NEO4J names a server");
+        home.configure(&format!("[graph]\nurl = {url:?}\ntimeout_ms = 60000\n"));
+        _turn = Some(turn);
+    }
     let (first, second) = (home.path().join("first.ttl"), home.path().join("second.ttl"));
     std::fs::write(&first, large("first")).expect("written");
     std::fs::write(&second, large("second")).expect("written");
@@ -29,7 +38,7 @@ fn a_kill_during_an_import_leaves_nothing_half() {
     assert_eq!((one["version"].as_i64(), one["new"].as_i64()), (Some(1), Some(6000)));
     let mut killed = 0;
     // From the start of the process to its end: some kills meet the reading, some the staging, some the switch.
-    for pause in [40, 120, 200, 280, 360, 440, 520, 600, 700, 800, 1000, 1200] {
+    for pause in [40, 120, 200, 280, 360, 440, 520, 600, 700, 800, 1000, 1200, 1500, 2000, 3000, 4500] {
         let args = ["ontology", "import", "--vocabulary", "large", second.to_str().expect("UTF-8")];
         let mut child = home.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
         std::thread::sleep(Duration::from_millis(pause));

@@ -7,7 +7,7 @@ use recollect::{
 };
 
 use super::flows::{concepts, curator, file};
-use crate::support::app::{App, on_neo4j};
+use crate::support::app::App;
 
 /// A little vocabulary of outages, English and Chinese.
 const OUTAGES: &str = r#"@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <http://e/> .
@@ -46,9 +46,6 @@ fn named(links: &[(String, EdgeKind, f32)]) -> Vec<(&str, EdgeKind)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn old_and_new_memories_are_linked_and_follow_changes() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let old = store(&app, None, "On Monday a payment outage cost us an hour.").await;
     let reply = app.service.import_ontology(&curator(), file("outages.ttl", OUTAGES)).await.expect("imported");
@@ -71,9 +68,6 @@ async fn old_and_new_memories_are_linked_and_follow_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chinese_question_finds_english_memories_over_labels_alone() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     app.service.import_ontology(&curator(), file("outages.ttl", OUTAGES)).await.expect("imported");
     let direct = store(&app, None, "The payment outage of May was a full disk.").await;
@@ -97,9 +91,6 @@ async fn a_chinese_question_finds_english_memories_over_labels_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn association_goes_over_broader_concepts_and_says_so() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     app.service.import_ontology(&curator(), file("outages.ttl", OUTAGES)).await.expect("imported");
     let start = store(&app, None, "We had a payment outage in May.").await;
@@ -127,9 +118,6 @@ async fn association_goes_over_broader_concepts_and_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn links_tell_nobody_of_memories_they_may_not_see() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     app.service.import_ontology(&curator(), file("outages.ttl", OUTAGES)).await.expect("imported");
     store(&app, None, "a secret payment outage").await;
@@ -144,9 +132,6 @@ async fn links_tell_nobody_of_memories_they_may_not_see() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_warn_of_a_memory_or_refuse_it() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let rules = r#"
 [[ontology.rules]]
 name = "lessons name an outage"
@@ -178,9 +163,6 @@ action = "warn"
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_of_several_concepts_weighs_less() {
-    if on_neo4j() {
-        return println!("skipped: the Neo4j store keeps no ontologies");
-    }
     let app = App::start().await;
     let text = concepts(&[("a", "Planet"), ("b", "Mercury"), ("c", "Mercury")]);
     app.service.import_ontology(&curator(), file("a.ttl", &text)).await.expect("imported");
