@@ -4,6 +4,7 @@ mod files;
 mod flows;
 mod killed;
 mod linking;
+mod proposed;
 mod suites;
 
 use std::path::PathBuf;
