@@ -133,6 +133,17 @@ pub struct Readiness {
     pub rebuilding: bool,
 }
 
+/// A memory after an update.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct UpdateReply {
+    /// As it is now.
+    #[serde(flatten)]
+    pub memory: MemoryRecord,
+    /// The proposal under which its new text waits for a person; until then the memory says what it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_id: Option<String>,
+}
+
 impl Service {
     /// A service on these ports.
     pub fn new(
@@ -173,6 +184,7 @@ impl Service {
             },
             write: WriteContext {
                 graph,
+                reviews: parts.reviews.clone(),
                 index,
                 drain,
                 backlog,
@@ -203,9 +215,10 @@ impl Service {
         self.changing("store", write::store_all(&self.write, caller, requests)).await
     }
 
-    /// Changes a memory.
-    pub async fn update(&self, caller: &Caller, request: UpdateRequest) -> Result<MemoryRecord, Error> {
-        self.changing("update", write::update(&self.write, caller, request)).await.map(MemoryRecord::from)
+    /// Changes a memory, or asks a person whether to.
+    pub async fn update(&self, caller: &Caller, request: UpdateRequest) -> Result<UpdateReply, Error> {
+        let update = self.changing("update", write::update(&self.write, caller, request)).await?;
+        Ok(UpdateReply { memory: update.memory.into(), review_id: update.waits.map(|id| id.to_string()) })
     }
 
     /// Forgets memories.
@@ -354,13 +367,19 @@ impl Service {
         measured("concept_members", browse::concept_members(&self.read, caller, concept, page)).await
     }
 
-    /// Imports an ontology, or says what that would do.
+    /// Imports an ontology, or says what that would do. Without the right to import it waits in the review queue.
     pub async fn import_ontology(
         &self,
         caller: &Caller,
         request: ontology::ImportRequest,
     ) -> Result<ontology::ImportReply, Error> {
-        self.changing("import_ontology", ontology::import(&self.ontology, caller, request)).await
+        let work = async {
+            if caller.may(Right::OntologyImport) {
+                return ontology::import(&self.ontology, caller, request).await;
+            }
+            review::propose_import(&self.review(), caller, request).await
+        };
+        self.changing("import_ontology", work).await
     }
 
     /// Makes an earlier version of all ontologies the one in force again.
@@ -441,7 +460,13 @@ impl Service {
     }
 
     fn review(&self) -> ReviewContext<'_> {
-        ReviewContext { reviews: &*self.parts.reviews, write: &self.write, read: &self.read, settings: &self.review }
+        ReviewContext {
+            reviews: &*self.parts.reviews,
+            write: &self.write,
+            read: &self.read,
+            ontology: &self.ontology,
+            settings: &self.review,
+        }
     }
 
     /// Proposes an edit of a page; it waits until somebody decides.

@@ -112,6 +112,7 @@ guarded!(GraphStore {
     fn outbox_done(seq: u64) -> ();
     fn meta(key: &str) -> Option<String>;
     fn set_meta(key: &str, value: &str) -> ();
+    fn swap_meta(key: &str, expected: Option<&str>, value: &str) -> bool;
     fn half_links(repair: bool) -> usize;
     fn ping() -> ();
     fn revisions(id: MemoryId, visibility: &Visibility) -> Vec<(Timestamp, Option<Timestamp>, Memory)>;

@@ -12,10 +12,10 @@ use crate::{
     domain::Caller,
     error::Error,
     read::{
-        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord,
-        RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
+        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, RecallReply,
+        RecallRequest, SummarizeReply, SummarizeRequest,
     },
-    service::Service,
+    service::{Service, UpdateReply},
     write::{
         FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply,
         ObserveRequest, StoreReply, StoreRequest, UpdateRequest,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Where to find the memories.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct Target {
     /// A running service, for example http://127.0.0.1:7979. Default: the data folder, or the service that holds it.
     #[arg(long)]
@@ -554,11 +554,14 @@ pub(super) async fn update(ctx: Context, args: UpdateArgs) -> anyhow::Result<()>
         valid_to: args.valid_to,
     };
     let local = async |service: &Service, caller: &Caller, request| service.update(caller, request).await;
-    let reply: MemoryRecord = ask(&ctx, args.target, "memory_update", request, local).await?;
+    let reply: UpdateReply = ask(&ctx, args.target, "memory_update", request, local).await?;
     if ctx.json {
         return output::json(&reply);
     }
-    println!("updated {} to revision {}", reply.id, reply.revision);
+    match &reply.review_id {
+        Some(review) => println!("{} is as it was; what is new waits for a review, {review}", reply.memory.id),
+        None => println!("updated {} to revision {}", reply.memory.id, reply.memory.revision),
+    }
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! ontology import, diff, versions, rollback, show, search, export: on the data folder itself.
+//! ontology import, diff, versions, rollback, show, search, export: on the data folder itself. An import and its difference also
+//! through a running service, where it may become a proposal.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{Context, output, wire};
+use super::{Context, faces::query, memory::Target, output, remote::Remote, wire};
 use crate::{
     ontology::{ImportReply, ImportRequest, Progress, VersionRecord},
     read::browse::PageRequest,
@@ -63,6 +64,8 @@ pub(super) struct FileArgs {
     /// For CSV and TSV: a TOML file that says which column is what.
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Args)]
@@ -75,17 +78,33 @@ pub(super) struct ImportArgs {
     /// Take away what the file no longer has, however much that is.
     #[arg(long)]
     allow_removals: bool,
+    /// Why, for whoever has to agree if the token has no right to import.
+    #[arg(long)]
+    rationale: Option<String>,
+    /// The agent run it belongs to, likewise.
+    #[arg(long)]
+    run_id: Option<String>,
 }
 
-pub(super) async fn ontology(ctx: Context, command: OntologyCommand) -> anyhow::Result<()> {
+pub(super) async fn ontology(ctx: Context, mut command: OntologyCommand) -> anyhow::Result<()> {
     // Read before anything is opened: a file that is not there is the first thing to say.
-    let request = match &command {
+    let request = match &mut command {
         OntologyCommand::Import(args) => {
             let (dry_run, allow_removals) = (args.dry_run, args.allow_removals);
-            Some(ImportRequest { dry_run, allow_removals, ..request(&args.file)? })
+            let (rationale, run_id) = (args.rationale.take(), args.run_id.take());
+            let request = ImportRequest { dry_run, allow_removals, rationale, run_id, ..request(&args.file)? };
+            Some((request, std::mem::take(&mut args.file.target)))
         }
-        OntologyCommand::Diff(file) => Some(ImportRequest { dry_run: true, ..request(file)? }),
+        OntologyCommand::Diff(file) => {
+            Some((ImportRequest { dry_run: true, ..request(file)? }, std::mem::take(&mut file.target)))
+        }
         _ => None,
+    };
+    let request = match request {
+        Some((request, target)) if Remote::of(&ctx, target.clone())?.is_some() => {
+            return through_service(&ctx, target, request).await;
+        }
+        request => request.map(|(request, _)| request),
     };
     let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
     let done = run(&ctx, &opened.service, command, request).await;
@@ -169,6 +188,27 @@ async fn run(
     }
 }
 
+/// The import that a service does, or proposes to whoever decides there.
+const IMPORT: &str = "mutation($input: ImportOntologyInput!) { importOntology(input: $input) {
+    imported { version vocabulary format new changed removed unchanged skipped { where: place why } skippedTotal warnings removals
+        statements classes concepts individuals properties graphHash linked }
+    proposal { id: uuid state } userErrors { code field message } } }";
+
+async fn through_service(ctx: &Context, target: Target, request: ImportRequest) -> anyhow::Result<()> {
+    let ImportRequest { name, bytes, vocabulary, mapping, dry_run, allow_removals, rationale, run_id } = request;
+    let content = String::from_utf8(bytes).context("a file that goes through a service must be UTF-8")?;
+    let input = json!({"name": name, "content": content, "vocabulary": vocabulary, "mapping": mapping,
+        "dryRun": dry_run, "allowRemovals": allow_removals, "rationale": rationale, "runId": run_id});
+    let done = query(ctx, target, IMPORT, json!({"input": input})).await?;
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let reply = ImportReply {
+        proposal_id: text(&done["proposal"]["id"]),
+        state: text(&done["proposal"]["state"]),
+        ..serde_json::from_value(done["imported"].clone())?
+    };
+    if ctx.json { output::json(&reply) } else { imported(&reply, dry_run) }
+}
+
 /// Waits for an import and draws how far it has come.
 async fn with_bar<T>(
     service: &Service,
@@ -217,9 +257,10 @@ fn imported(reply: &ImportReply, dry_run: bool) -> anyhow::Result<()> {
         reply.individuals,
         reply.properties
     );
+    let waits = reply.proposal_id.as_ref();
     println!(
         "{}{} new, {} changed, {} removed, {} unchanged, {} skipped; version {}",
-        if dry_run { "would be: " } else { "" },
+        if dry_run || waits.is_some() { "would be: " } else { "" },
         reply.new,
         reply.changed,
         reply.removed,
@@ -227,8 +268,10 @@ fn imported(reply: &ImportReply, dry_run: bool) -> anyhow::Result<()> {
         reply.skipped_total,
         reply.version
     );
-    if !dry_run {
-        println!("{} memories linked", reply.linked);
+    match waits {
+        Some(id) => println!("waits for a review: {id}"),
+        None if dry_run => {}
+        None => println!("{} memories linked", reply.linked),
     }
     for warning in &reply.warnings {
         println!("warning: {warning}");

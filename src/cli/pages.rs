@@ -1,15 +1,28 @@
-//! The wiki as a folder of Markdown that a git repository can hold: `import pages DIR` and `wiki export DIR`.
+//! The wiki as a folder of Markdown that a git repository can hold: `import pages DIR` and `wiki export DIR`, in this process or
+//! through the service that has the pages.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 
-use super::{Context, output, wire};
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    faces::{capitals, query},
+    memory::Target,
+    output,
+    remote::Remote,
+    wire,
+};
 use crate::{
-    review::{ImportPagesReply, ImportPagesRequest, PageFile},
+    review::{FileOutcome, ImportPagesReply, ImportPagesRequest, PageFile},
     service::Service,
 };
+
+/// Bytes of the files that are sent at once, as far as a single one is not larger.
+const SENT: usize = 1_000_000;
 
 /// The only files of a folder that are pages.
 const PAGE: &str = "md";
@@ -30,21 +43,32 @@ pub(super) struct ImportPagesArgs {
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ExportPagesArgs {
     /// The folder; files of pages are written anew, others stay as they are.
     dir: PathBuf,
+    #[command(flatten)]
+    target: Target,
 }
 
+const IMPORT: &str = "mutation($input: ImportPagesInput!) { importPages(input: $input) {
+    files { path slug outcome message } userErrors { code field message } } }";
+
 pub(super) async fn import(ctx: Context, args: ImportPagesArgs) -> anyhow::Result<()> {
-    let ImportPagesArgs { dir, scope, group, reason, dry_run } = args;
+    let ImportPagesArgs { dir, scope, group, reason, dry_run, target } = args;
     let request = ImportPagesRequest { files: read(&dir)?, scope, group, reason, dry_run };
-    let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
-    let done = opened.service.import_pages(&wire::operator(), request).await;
-    opened.close().await?;
-    let done = done?;
+    let done = if Remote::of(&ctx, target.clone())?.is_some() {
+        through_service(&ctx, &target, request).await?
+    } else {
+        let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
+        let done = opened.service.import_pages(&wire::operator(), request).await;
+        opened.close().await?;
+        done?
+    };
     let failed = done.files.iter().filter(|file| file.outcome == "failed").count();
     if ctx.json {
         output::json(&done)?;
@@ -53,6 +77,38 @@ pub(super) async fn import(ctx: Context, args: ImportPagesArgs) -> anyhow::Resul
     }
     anyhow::ensure!(failed == 0, "{failed} files were not taken");
     Ok(())
+}
+
+async fn through_service(
+    ctx: &Context,
+    target: &Target,
+    request: ImportPagesRequest,
+) -> anyhow::Result<ImportPagesReply> {
+    let ImportPagesRequest { files, scope, group, reason, dry_run } = request;
+    let scope = scope.as_deref().map(capitals);
+    let mut done: Vec<FileOutcome> = Vec::new();
+    for part in parts(files) {
+        let input = json!({"files": part, "scope": scope, "group": group, "reason": reason, "dryRun": dry_run});
+        let answer = query(ctx, target.clone(), IMPORT, json!({"input": input})).await?;
+        done.extend(serde_json::from_value::<Vec<FileOutcome>>(answer["files"].clone())?);
+    }
+    Ok(ImportPagesReply { files: done, dry_run })
+}
+
+/// Files that go together; none at all are asked about too, since the rest of the request may be wrong.
+fn parts(files: Vec<PageFile>) -> Vec<Vec<PageFile>> {
+    let (mut parts, mut size) = (vec![Vec::new()], 0);
+    for file in files {
+        size += file.text.len();
+        let last = parts.last_mut().expect("there is one");
+        if size > SENT && !last.is_empty() {
+            size = file.text.len();
+            parts.push(vec![file]);
+        } else {
+            last.push(file);
+        }
+    }
+    parts
 }
 
 /// Imports the pages of a folder as the operator; fails at the first file that is not taken.
@@ -76,10 +132,8 @@ fn told(done: &ImportPagesReply) {
 }
 
 pub(super) async fn export(ctx: Context, args: ExportPagesArgs) -> anyhow::Result<()> {
-    let opened = wire::open(&ctx.config, wire::Models::MustMatch).await?;
-    let files = opened.service.export_pages(&wire::operator()).await;
-    opened.close().await?;
-    let files = files?;
+    let found: Value = query(&ctx, args.target, "{ exportPages { path text } }", json!({})).await?;
+    let files: Vec<PageFile> = serde_json::from_value(found)?;
     for file in &files {
         let path = args.dir.join(&file.path);
         let folder = path.parent().unwrap_or(&args.dir);
@@ -87,7 +141,7 @@ pub(super) async fn export(ctx: Context, args: ExportPagesArgs) -> anyhow::Resul
         std::fs::write(&path, &file.text).with_context(|| format!("write {}", path.display()))?;
     }
     if ctx.json {
-        return output::json(&serde_json::json!({"files": files.len()}));
+        return output::json(&json!({"files": files.len()}));
     }
     println!("{} pages", files.len());
     Ok(())
@@ -116,4 +170,22 @@ fn read(dir: &Path) -> anyhow::Result<Vec<PageFile>> {
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_go_in_parts_that_a_request_can_hold() {
+        let file = |size: usize| PageFile { path: "a.md".to_owned(), text: "x".repeat(size) };
+        let sizes = |files: Vec<PageFile>| -> Vec<Vec<usize>> {
+            parts(files).iter().map(|part| part.iter().map(|file| file.text.len()).collect()).collect()
+        };
+        assert_eq!(sizes(Vec::new()), [Vec::<usize>::new()]);
+        assert_eq!(
+            sizes(vec![file(2 * SENT), file(1), file(SENT - 1), file(1), file(3)]),
+            [vec![2 * SENT], vec![1, SENT - 1], vec![1, 3]]
+        );
+    }
 }

@@ -44,7 +44,8 @@ pub(super) struct ListArgs {
     /// superseded, expired or reverted.
     #[arg(long, value_delimiter = ',')]
     states: Vec<String>,
-    /// Only of these kinds, separated by commas: wiki_edit, memory_quarantine, memory_conflict or memory_merge.
+    /// Only of these kinds, separated by commas: wiki_edit, memory_quarantine, memory_conflict, memory_merge or
+    /// ontology_change.
     #[arg(long, value_delimiter = ',')]
     kinds: Vec<String>,
     /// Only about this page.
@@ -110,7 +111,8 @@ pub(super) struct ApproveArgs {
     /// The hash that was shown with what you approve.
     #[arg(long)]
     content_hash: String,
-    /// Number of the page's head that was shown; another one now is refused. 0 for a new page.
+    /// Number of the page's head, or of the version of the ontologies, that was shown; another one now is refused. 0 for a new
+    /// page.
     #[arg(long, allow_negative_numbers = true)]
     expected_head: Option<i64>,
     /// A text to go live in place of the proposed one.
@@ -308,7 +310,7 @@ async fn list(ctx: Context, args: ListArgs) -> anyhow::Result<()> {
         let risks: Vec<&str> = item["risk"].as_array().into_iter().flatten().map(|risk| text(&risk["kind"])).collect();
         let holder =
             item["claimed_by"].as_str().map(|by| format!(", held by {}", paint::shown(by))).unwrap_or_default();
-        let stale = if item["stale"] == true { ", the page has moved" } else { "" };
+        let stale = if item["stale"] == true { ", stale" } else { "" };
         println!("  by {} at {}{holder}{stale}", paint::shown(text(&item["author"])), text(&item["created_at"]));
         if !risks.is_empty() {
             println!("  {}", paint.warn(&risks.join(", ")));
@@ -325,7 +327,7 @@ const SHOWN: &str = "query($id: ID!) { proposal(id: $id) { id: uuid kind state s
     runId rationale createdAt contentHash baseRevision headRevision stale claimedBy claimedUntil approvalsNeeded
     approvals { by at } riskFlags { kind detail } evidence { id found title summary status }
     memories { id content status source } conflicts { line base head proposed } comments { by at text line }
-    decision { by at reason note edited } diff { inserted deleted hunks { oldLine newLine lines { op parts { text changed } } } } } }";
+    decision { by at reason note edited } ontology { file new changed removed shown warnings } diff { inserted deleted hunks { oldLine newLine lines { op parts { text changed } } } } } }";
 
 async fn show(ctx: Context, args: ShowArgs) -> anyhow::Result<()> {
     if ctx.json {
@@ -361,8 +363,10 @@ fn shown(proposal: &Value, paint: &Paint) -> String {
     }
     if proposal["stale"] == true {
         let moved = format!(
-            "the page has moved from revision {} to {} since it was written",
-            proposal["base_revision"], proposal["head_revision"]
+            "{} since it was written: from {} to {}",
+            if proposal["ontology"].is_object() { "the ontologies have moved" } else { "the page has moved" },
+            proposal["base_revision"],
+            proposal["head_revision"]
         );
         let _ = writeln!(out, "{}", paint.warn(&moved));
     }
@@ -374,6 +378,24 @@ fn shown(proposal: &Value, paint: &Paint) -> String {
         let _ = writeln!(out, "\n{}", paint.warn(&format!("clash at line {}", clash["line"])));
         let _ = writeln!(out, "{}", paint.removed(&said(&clash["head"])));
         let _ = writeln!(out, "{}", paint.added(&said(&clash["proposed"])));
+    }
+    let change = &proposal["ontology"];
+    if change.is_object() {
+        let _ = writeln!(
+            out,
+            "{}: {} new, {} changed, {} removed",
+            said(&change["file"]),
+            change["new"],
+            change["changed"],
+            change["removed"]
+        );
+        let touched: i64 = ["new", "changed", "removed"].iter().filter_map(|count| change[*count].as_i64()).sum();
+        if change["shown"].as_i64().is_some_and(|shown| shown < touched) {
+            let _ = writeln!(out, "{}", paint.warn(&format!("only {} of these are shown", change["shown"])));
+        }
+        for warning in items(&change["warnings"]) {
+            let _ = writeln!(out, "{}", paint.warn(&said(warning)));
+        }
     }
     if proposal["diff"].is_object() {
         let _ = write!(out, "\n{}", paint::diff(&proposal["diff"], paint));

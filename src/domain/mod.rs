@@ -30,8 +30,8 @@ pub use memory::{Kind, Language, Memory, MemoryType, Source, Status, UnknownName
 pub use ontology::{GraphHash, Label, LabelRole, Note, OntologyVersion, Relation, Term, TermKind, TermLink};
 pub use page::{BlameRun, Page, PageChange, PageMeta, Passage, Revision};
 pub use proposal::{
-    Approval, Author, Base, Claim, Comment, Decision, InvalidTransition, Move, Mover, Proposal, ProposalKind,
-    ProposalState, RejectReason, RiskFlag, RiskKind, Subject,
+    Approval, Author, Base, Claim, Comment, Decision, InvalidTransition, MemoryBefore, Move, Mover, OntologyImport,
+    Proposal, ProposalKind, ProposalState, RejectReason, RiskFlag, RiskKind, Subject, Updated,
 };
 pub use record::{Record, RecordKeys, RecordKind};
 pub use vector::{NamedVector, cosine};

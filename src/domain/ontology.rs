@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-use super::{Concept, ConceptId, ConceptKey, ConceptOrigin, EdgeKind, UnknownName, memory::names};
+use super::{Concept, ConceptId, ConceptKey, ConceptOrigin, EdgeKind, ProposalId, UnknownName, memory::names};
 
 names! {
     /// What a term is.
@@ -208,8 +208,14 @@ pub struct OntologyVersion {
     pub vocabulary: String,
     /// When.
     pub at: Timestamp,
-    /// By whom.
+    /// By whom; of one that was proposed, who agreed.
     pub actor: String,
+    /// Who proposed it, if somebody had to agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_by: Option<String>,
+    /// The proposal it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<ProposalId>,
     /// Name of the file, without its folder; for a rollback the version it went back to.
     pub source: String,
     /// SHA-256 of the file, in hex; of a rollback, the hash of the graph it went back to.

@@ -24,6 +24,8 @@ names! {
         MemoryConflict = "memory_conflict",
         /// Several memories that say the same.
         MemoryMerge = "memory_merge",
+        /// A vocabulary of an ontology is imported.
+        OntologyChange = "ontology_change",
     }
 }
 
@@ -42,7 +44,7 @@ names! {
         Rejected = "rejected",
         /// Taken back by its author.
         Withdrawn = "withdrawn",
-        /// Another one took its place, or the page says it already.
+        /// Another one took its place, or it is there already.
         Superseded = "superseded",
         /// Nobody decided in time.
         Expired = "expired",
@@ -71,7 +73,7 @@ names! {
         BrokenCitation = "broken_citation",
         /// Takes a citation away.
         RemovesCitation = "removes_citation",
-        /// Takes away more than 30 % of the page.
+        /// Takes away more than 30 % of the page or the vocabulary.
         LargeDeletion = "large_deletion",
         /// Text that a reader of the page does not see: zero-width characters, HTML comments, hidden elements.
         HiddenText = "hidden_text",
@@ -81,12 +83,16 @@ names! {
         Homoglyphs = "homoglyphs",
         /// Another page says nearly the same.
         DuplicatePage = "duplicate_page",
-        /// The page has moved since it was written.
+        /// The page or the ontologies have moved since it was written.
         StaleBase = "stale_base",
         /// The page is protected.
         ProtectedPage = "protected_page",
         /// The guard found something.
         GuardHit = "guard_hit",
+        /// Takes terms of a vocabulary away.
+        RemovesTerms = "removes_terms",
+        /// Breaks a rule that memories must keep.
+        BrokenRule = "broken_rule",
     }
 }
 
@@ -157,6 +163,9 @@ pub enum Subject {
         caused_by: Vec<MemoryId>,
         /// Memories it replaces.
         supersedes: Vec<MemoryId>,
+        /// The memory that it is a new text of; what it says goes there then, under the id that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updates: Option<Updated>,
     },
     /// Two memories, of which one must give way.
     MemoryConflict {
@@ -170,6 +179,36 @@ pub enum Subject {
         /// At least two.
         memories: Vec<MemoryId>,
     },
+    /// A file of terms. Its text is kept beside the record.
+    OntologyChange(OntologyImport),
+}
+
+/// A memory that somebody wants to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Updated {
+    /// The memory.
+    pub memory: MemoryId,
+    /// The revision that the new text was written on.
+    pub revision: u64,
+}
+
+/// A file that somebody wants to be imported, and what that would have changed when it was proposed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OntologyImport {
+    /// The vocabulary that it is.
+    pub vocabulary: String,
+    /// Its name, without a folder.
+    pub file: String,
+    /// For a table: how it is read.
+    pub mapping: Option<String>,
+    /// Number of the version in force then.
+    pub base: u64,
+    /// Terms that would come in.
+    pub new: u64,
+    /// Terms that would become others.
+    pub changed: u64,
+    /// Terms that would go.
+    pub removed: u64,
 }
 
 impl Subject {
@@ -180,14 +219,17 @@ impl Subject {
             Self::MemoryQuarantine { .. } => ProposalKind::MemoryQuarantine,
             Self::MemoryConflict { .. } => ProposalKind::MemoryConflict,
             Self::MemoryMerge { .. } => ProposalKind::MemoryMerge,
+            Self::OntologyChange(_) => ProposalKind::OntologyChange,
         }
     }
 
     /// The memories it is about.
     pub fn memories(&self) -> Vec<MemoryId> {
         match self {
-            Self::WikiEdit { .. } => Vec::new(),
-            Self::MemoryQuarantine { memory, .. } => vec![*memory],
+            Self::WikiEdit { .. } | Self::OntologyChange(_) => Vec::new(),
+            Self::MemoryQuarantine { memory, updates, .. } => {
+                std::iter::once(*memory).chain(updates.map(|updated| updated.memory)).collect()
+            }
             Self::MemoryConflict { older, newer } => vec![*older, *newer],
             Self::MemoryMerge { memories } => memories.clone(),
         }
@@ -246,6 +288,44 @@ pub struct Decision {
     pub revision: Option<RevisionId>,
     /// The memory that was chosen or let in.
     pub memory: Option<MemoryId>,
+    /// The version of the ontologies that it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// What it did to memories, for whoever takes it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<MemoryBefore>,
+    /// Memories that the later one of a conflict no longer contradicts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicted: Vec<MemoryId>,
+}
+
+impl Decision {
+    /// A decision of which nothing is said yet.
+    pub fn of(by: &str, at: Timestamp, note: Option<String>) -> Self {
+        Self {
+            by: by.to_owned(),
+            at,
+            reason: None,
+            note,
+            edited: false,
+            revision: None,
+            memory: None,
+            version: None,
+            before: Vec::new(),
+            contradicted: Vec::new(),
+        }
+    }
+}
+
+/// A memory as a decision found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryBefore {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Its revision.
+    pub revision: u64,
+    /// True in the world until then.
+    pub valid_to: Option<Timestamp>,
 }
 
 /// One move from state to state.

@@ -43,7 +43,8 @@ pub struct RecordKeys {
     pub state: &'static str,
     /// What it says it is: the kind of a proposal, the change of a revision.
     pub class: &'static str,
-    /// What it belongs to: the page of a revision or of an edit, the first memory of other proposals.
+    /// What it belongs to: the page of a revision or of an edit, the memory that an update changes, the first memory of other
+    /// proposals.
     pub of: Option<Uuid>,
     /// The number of a revision.
     pub number: u64,
@@ -157,6 +158,7 @@ impl Record {
                 class: proposal.subject.kind().name(),
                 of: match &proposal.subject {
                     Subject::WikiEdit { page, .. } => Some(page.0),
+                    Subject::MemoryQuarantine { updates: Some(updated), .. } => Some(updated.memory.0),
                     other => other.memories().first().map(|id| id.0),
                 },
                 author: Some(proposal.author.clone()),

@@ -334,6 +334,10 @@ pub(super) struct ImportOntologyInput {
     /// Take away what the file no longer has, however much that is. Default false.
     #[graphql(default)]
     pub allow_removals: bool,
+    /// Why, for whoever has to agree if the caller has no right to import.
+    pub rationale: Option<String>,
+    /// The agent run it belongs to, likewise.
+    pub run_id: Option<String>,
 }
 
 /// A version of all ontologies to go back to.

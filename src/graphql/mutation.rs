@@ -20,6 +20,7 @@ use super::{
         LinkMemoriesPayload, Memory, ObservePayload, RevokeTokenPayload, RollbackOntologyPayload, RunJobPayload,
         StoreMemoryPayload, Token, UpdateMemoryPayload, UserError, count,
     },
+    wiki::proposal_of,
 };
 use crate::{
     error::{Error, ErrorCode},
@@ -83,12 +84,13 @@ impl MemoryMutation {
             Err(error) => Err(error),
         };
         Ok(match taken(done)? {
-            Ok(record) => UpdateMemoryPayload {
-                memory: Some(reply(&record)?),
-                outcome: Some(Outcome::Updated),
+            Ok(update) => UpdateMemoryPayload {
+                memory: Some(reply(&update.memory)?),
+                outcome: Some(if update.review_id.is_some() { Outcome::Quarantined } else { Outcome::Updated }),
+                review_id: update.review_id,
                 user_errors: Vec::new(),
             },
-            Err(user_errors) => UpdateMemoryPayload { memory: None, outcome: None, user_errors },
+            Err(user_errors) => UpdateMemoryPayload { memory: None, outcome: None, review_id: None, user_errors },
         })
     }
 
@@ -225,21 +227,30 @@ impl MemoryMutation {
         })
     }
 
-    /// Imports an ontology, or says what that would do. The same file again changes nothing. Needs the right ONTOLOGY_IMPORT.
+    /// Imports an ontology, or says what that would do. The same file again changes nothing. Needs the right ONTOLOGY_IMPORT;
+    /// with WIKI_PROPOSE alone it becomes a proposal of the kind ONTOLOGY_CHANGE.
     async fn import_ontology(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The file.")] input: ImportOntologyInput,
     ) -> Result<ImportOntologyPayload> {
-        let ImportOntologyInput { name, content, vocabulary, mapping, dry_run, allow_removals } = input;
+        let ImportOntologyInput { name, content, vocabulary, mapping, dry_run, allow_removals, rationale, run_id } =
+            input;
         let bytes = content.into_bytes();
-        let request = ImportRequest { name, bytes, vocabulary, mapping, dry_run, allow_removals };
+        let request = ImportRequest { name, bytes, vocabulary, mapping, dry_run, allow_removals, rationale, run_id };
         Ok(match taken(service(ctx)?.import_ontology(&asking(ctx)?.caller, request).await)? {
-            Ok(imported) => ImportOntologyPayload {
-                imported: Some(reply(&imported)?),
-                outcome: Some(Outcome::Done),
-                user_errors: Vec::new(),
-            },
+            Ok(imported) => {
+                let proposal = match &imported.proposal_id {
+                    Some(id) => proposal_of(ctx, id).await?,
+                    None => None,
+                };
+                ImportOntologyPayload {
+                    imported: Some(reply(&imported)?),
+                    outcome: Some(if proposal.is_some() { Outcome::Proposed } else { Outcome::Done }),
+                    proposal,
+                    user_errors: Vec::new(),
+                }
+            }
             Err(user_errors) => ImportOntologyPayload { user_errors, ..ImportOntologyPayload::default() },
         })
     }

@@ -348,6 +348,8 @@ enums! {
         MemoryConflict = "memory_conflict",
         /// Several memories that say the same.
         MemoryMerge = "memory_merge",
+        /// A vocabulary of an ontology is imported.
+        OntologyChange = "ontology_change",
     }
 
     /// Where a proposal is.
@@ -384,7 +386,7 @@ enums! {
         BrokenCitation = "broken_citation",
         /// Takes a citation away.
         RemovesCitation = "removes_citation",
-        /// Takes away more than 30 % of the page.
+        /// Takes away more than 30 % of the page or the vocabulary.
         LargeDeletion = "large_deletion",
         /// Text that a reader of the page does not see: zero-width characters, HTML comments, hidden elements.
         HiddenText = "hidden_text",
@@ -394,12 +396,16 @@ enums! {
         Homoglyphs = "homoglyphs",
         /// Another page says nearly the same.
         DuplicatePage = "duplicate_page",
-        /// The page has moved since it was written.
+        /// The page or the ontologies have moved since it was written.
         StaleBase = "stale_base",
         /// The page is protected.
         ProtectedPage = "protected_page",
         /// The guard found something.
         GuardHit = "guard_hit",
+        /// Takes terms of a vocabulary away.
+        RemovesTerms = "removes_terms",
+        /// Breaks a rule that memories must keep.
+        BrokenRule = "broken_rule",
     }
 
     /// Why a proposal was turned down.

@@ -28,7 +28,7 @@ pub(super) struct Proposal {
     kind: ProposalKind,
     /// Where it is.
     state: ProposalState,
-    /// What it is about, in a line: a page's address, or a memory in short.
+    /// What it is about, in a line: a page's address, a memory in short, or a vocabulary.
     subject: String,
     /// Hash of what would go live now; approval is bound to it.
     content_hash: String,
@@ -52,11 +52,11 @@ pub(super) struct Proposal {
     title: Option<String>,
     /// For an edit: what it does.
     change: Option<PageChange>,
-    /// For an edit: number of the revision it was written on; 0 for a new page.
+    /// Number of the revision that an edit was written on, or of the version that a vocabulary was compared with; 0 for a new page.
     base_revision: Option<i64>,
-    /// For an edit: number of the page's head; 0 for a page that is not there.
+    /// Number of the page's head, or of the version of the ontologies in force; 0 for a page that is not there.
     head_revision: Option<i64>,
-    /// Whether the page has moved since it was written.
+    /// Whether the page or the ontologies have moved since it was written.
     stale: bool,
     /// What to look at twice.
     risk_flags: Vec<Risk>,
@@ -94,6 +94,7 @@ struct Whole {
     base: Option<String>,
     current: Option<String>,
     diff: Option<Diff>,
+    ontology: Option<OntologyChange>,
     #[serde(default)]
     conflicts: Vec<Conflict>,
     #[serde(default)]
@@ -143,7 +144,7 @@ impl Proposal {
         }
     }
 
-    /// For the other kinds: global ids of the memories it is about.
+    /// Of a decision about memories: their global ids. An update names the new text and the memory that it changes.
     async fn memory_ids(&self) -> Vec<ID> {
         self.memory_ids.iter().map(|id| global(NodeType::Memory, id)).collect()
     }
@@ -153,12 +154,13 @@ impl Proposal {
         self.head_revision
     }
 
-    /// What the author wrote.
+    /// What the author wrote: a page, the new text of a memory, or a file of terms.
     async fn body(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.whole(ctx).await?.and_then(|whole| whole.body))
     }
 
-    /// What would go live: the author's text, or that joined with what the page says by now. Absent while they clash.
+    /// What would go live: the author's text, or that joined with what the page says by now; of a vocabulary, the terms that it
+    /// changes. Absent while they clash.
     async fn merged(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.whole(ctx).await?.and_then(|whole| whole.merged))
     }
@@ -168,14 +170,19 @@ impl Proposal {
         Ok(self.whole(ctx).await?.and_then(|whole| whole.base))
     }
 
-    /// What the page says now.
+    /// What the page, the memory or those terms say now.
     async fn current(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.whole(ctx).await?.and_then(|whole| whole.current))
     }
 
-    /// What would change, from what the page says now.
+    /// What would change, from what is there now.
     async fn diff(&self, ctx: &Context<'_>) -> Result<Option<Diff>> {
         Ok(self.whole(ctx).await?.and_then(|whole| whole.diff))
+    }
+
+    /// For a vocabulary: what it would change.
+    async fn ontology(&self, ctx: &Context<'_>) -> Result<Option<OntologyChange>> {
+        Ok(self.whole(ctx).await?.and_then(|whole| whole.ontology))
     }
 
     /// Where the author's text and the page's clash.
@@ -188,7 +195,7 @@ impl Proposal {
         Ok(self.whole(ctx).await?.map_or_else(Vec::new, |whole| whole.evidence))
     }
 
-    /// For the other kinds: the memories it is about.
+    /// Of a decision about memories: these.
     async fn memories(&self, ctx: &Context<'_>) -> Result<Vec<ReviewedMemory>> {
         Ok(self.whole(ctx).await?.map_or_else(Vec::new, |whole| whole.memories))
     }
@@ -203,6 +210,28 @@ impl Proposal {
         let rendered = service(ctx)?.render_page(&asking(ctx)?.caller, wanted).await?;
         Ok(rendered.map(|rendered| reply(&rendered)).transpose()?)
     }
+}
+
+/// What a file of terms would change.
+#[derive(Debug, Clone, SimpleObject, Deserialize)]
+pub(super) struct OntologyChange {
+    /// The vocabulary.
+    vocabulary: String,
+    /// Name of the file.
+    file: String,
+    /// Terms that would come in.
+    new: i64,
+    /// Terms that would become others.
+    changed: i64,
+    /// Terms that would go.
+    removed: i64,
+    /// Terms that would stay as they are; absent once it is decided.
+    unchanged: Option<i64>,
+    /// How many terms the difference shows, those that go first; absent once it is decided.
+    shown: Option<i64>,
+    /// What is odd about the file.
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 /// A place where two edits clash.
@@ -285,6 +314,8 @@ pub(super) struct Decision {
     edited: bool,
     /// Plain id of the revision it became.
     revision_id: Option<String>,
+    /// Number of the version of the ontologies that it became.
+    version: Option<i64>,
     #[graphql(skip)]
     memory_id: Option<String>,
 }
@@ -384,6 +415,28 @@ impl ReviewChange {
     async fn proposal(&self, ctx: &Context<'_>) -> Result<Option<Proposal>> {
         proposal_of(ctx, &self.proposal_id).await
     }
+}
+
+/// What became of one file of a folder.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct FileOutcome {
+    /// Its path.
+    path: String,
+    /// Address of its page.
+    slug: String,
+    /// created, changed, unchanged or failed.
+    outcome: String,
+    /// Why it failed.
+    message: Option<String>,
+}
+
+/// A page as a file of a folder.
+#[derive(SimpleObject, Deserialize)]
+pub(super) struct PageFile {
+    /// Path below the folder, with `/`.
+    path: String,
+    /// All of it.
+    text: String,
 }
 
 /// What became of one of many.

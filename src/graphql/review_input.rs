@@ -250,6 +250,31 @@ pub(super) struct ReviewItemInput {
     pub content_hash: String,
 }
 
+/// A folder of pages to take in.
+#[derive(InputObject, Serialize)]
+pub(super) struct ImportPagesInput {
+    /// The Markdown files.
+    pub files: Vec<PageFileInput>,
+    /// Who may read pages that do not say so. Default GLOBAL; SHARED needs `group`.
+    pub scope: Option<Scope>,
+    /// Group for scope SHARED.
+    pub group: Option<String>,
+    /// Why, for the history.
+    pub reason: Option<String>,
+    /// Only say what would happen. Default false.
+    #[graphql(default)]
+    pub dry_run: bool,
+}
+
+/// A page as a file of a folder.
+#[derive(InputObject, Serialize)]
+pub(super) struct PageFileInput {
+    /// Path below the folder, with `/`.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
 /// A revision to take back; what came after it stays.
 #[derive(InputObject, Serialize)]
 pub(super) struct RevertRevisionInput {

@@ -10,13 +10,14 @@ use super::{
     names::Outcome,
     review::{ItemOutcome, Proposal},
     review_input::{
-        ApproveProposalInput, CommentOnProposalInput, ProposalFilter, ProposalInput, ProposeDecisionInput,
-        ProposeEditInput, RejectProposalInput, RequestChangesInput, ResolveProposalInput, RevertProposalInput,
-        RevertRevisionInput, RevertRunInput, ReviewProposalsInput, ReviseProposalInput, WithdrawProposalInput,
+        ApproveProposalInput, CommentOnProposalInput, ImportPagesInput, ProposalFilter, ProposalInput,
+        ProposeDecisionInput, ProposeEditInput, RejectProposalInput, RequestChangesInput, ResolveProposalInput,
+        RevertProposalInput, RevertRevisionInput, RevertRunInput, ReviewProposalsInput, ReviseProposalInput,
+        WithdrawProposalInput,
     },
     review_payload::{
         ApproveProposalPayload, ClaimNextProposalPayload, ClaimProposalPayload, CommentOnProposalPayload,
-        ProposeDecisionPayload, ProposeEditPayload, RejectProposalPayload, ReleaseProposalPayload,
+        ImportPagesPayload, ProposeDecisionPayload, ProposeEditPayload, RejectProposalPayload, ReleaseProposalPayload,
         RequestChangesPayload, ResolveProposalPayload, RevertProposalPayload, RevertRevisionPayload, RevertRunPayload,
         ReviewProposalsPayload, ReviseProposalPayload, UndoDecisionPayload, WithdrawProposalPayload,
     },
@@ -26,7 +27,7 @@ use super::{
 use crate::{
     domain::Caller,
     error::Error,
-    review::{BulkReply, DecisionReply},
+    review::{BulkReply, DecisionReply, ImportPagesReply},
     service::Service,
 };
 
@@ -245,6 +246,24 @@ impl ReviewMutation {
     ) -> Result<RevertProposalPayload> {
         let ask = async |service: &Service, caller: &Caller, wanted| service.revert_proposal(caller, wanted).await;
         Ok(decided!(RevertProposalPayload, ctx, &input.id, asked(ctx, &input, ask).await))
+    }
+
+    /// Takes a folder of pages in, each file on its own: bad ones are named, the good ones go live. Needs the right REVIEW_DECIDE.
+    async fn import_pages(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The files.")] input: ImportPagesInput,
+    ) -> Result<ImportPagesPayload> {
+        let ask = async |service: &Service, caller: &Caller, wanted| service.import_pages(caller, wanted).await;
+        Ok(match taken(asked(ctx, &input, ask).await)? {
+            Ok(ImportPagesReply { files, dry_run }) => ImportPagesPayload {
+                files: reply(&files)?,
+                dry_run,
+                outcome: Some(Outcome::Done),
+                user_errors: Vec::new(),
+            },
+            Err(user_errors) => ImportPagesPayload { user_errors, ..Default::default() },
+        })
     }
 
     /// Takes back all that an agent run made live, the latest first; each proposal has an outcome of its own. Needs the right

@@ -4,7 +4,7 @@ use async_graphql::SimpleObject;
 
 use super::{
     names::Outcome,
-    review::{ItemOutcome, Proposal},
+    review::{FileOutcome, ItemOutcome, Proposal},
     types::UserError,
     wiki::Revision,
 };
@@ -113,7 +113,7 @@ pub(super) struct ResolveProposalPayload {
 pub(super) struct ApproveProposalPayload {
     /// The proposal after it; where the yes was not taken, as it is now.
     pub proposal: Option<Proposal>,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
@@ -128,7 +128,7 @@ pub(super) struct ApproveProposalPayload {
 pub(super) struct RejectProposalPayload {
     /// The proposal after it; where the no was not taken, as it is now.
     pub proposal: Option<Proposal>,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
@@ -143,7 +143,7 @@ pub(super) struct RejectProposalPayload {
 pub(super) struct RequestChangesPayload {
     /// The proposal after it; where it was not taken, as it is now.
     pub proposal: Option<Proposal>,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
@@ -158,7 +158,7 @@ pub(super) struct RequestChangesPayload {
 pub(super) struct UndoDecisionPayload {
     /// The proposal after it; where it was not taken, as it is now.
     pub proposal: Option<Proposal>,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
@@ -173,7 +173,7 @@ pub(super) struct UndoDecisionPayload {
 pub(super) struct RevertProposalPayload {
     /// The proposal after it; where it was not taken, as it is now.
     pub proposal: Option<Proposal>,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
@@ -216,6 +216,19 @@ pub(super) struct RevertRevisionPayload {
     pub revision: Option<Revision>,
     /// Id of the change, as in the audit log.
     pub operation_id: Option<String>,
+    /// What was done.
+    pub outcome: Option<Outcome>,
+    /// Why it was not taken.
+    pub user_errors: Vec<UserError>,
+}
+
+/// What became of the files of a folder.
+#[derive(Default, SimpleObject)]
+pub(super) struct ImportPagesPayload {
+    /// One for each file, in the order given.
+    pub files: Vec<FileOutcome>,
+    /// Whether nothing was done.
+    pub dry_run: bool,
     /// What was done.
     pub outcome: Option<Outcome>,
     /// Why it was not taken.

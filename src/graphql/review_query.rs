@@ -7,7 +7,7 @@ use super::{
     loader::{asking, service},
     names::DateTime,
     page::{self, PageConnection, ProposalConnection, RevisionConnection, Total, page},
-    review::{Proposal, ReviewStats},
+    review::{PageFile, Proposal, ReviewStats},
     review_input::{PageFilter, ProposalFilter, SearchPagesInput},
     wiki::{Page, PageBlame, PageDiff, SearchPages},
 };
@@ -43,6 +43,13 @@ impl ReviewQuery {
     ) -> Result<PageConnection> {
         let wanted: PagesRequest = request(&filter.unwrap_or_default())?;
         page::pages(service(ctx)?.pages(&asking(ctx)?.caller, &wanted, &page(first, after)).await?)
+    }
+
+    /// Every page that the caller sees, as a file with front matter; `importPages` takes them back byte for byte.
+    #[graphql(complexity = "100 + 100 * child_complexity")]
+    async fn export_pages(&self, ctx: &Context<'_>) -> Result<Vec<PageFile>> {
+        let files = service(ctx)?.export_pages(&asking(ctx)?.caller).await?;
+        Ok(reply(&files)?)
     }
 
     /// Pages that answer a question, best first, each with the part that does.

@@ -356,8 +356,12 @@ pub(super) struct OntologyVersion {
     vocabulary: String,
     /// When.
     at: DateTime,
-    /// By whom.
+    /// By whom; of one that was proposed, who agreed.
     actor: String,
+    /// Who proposed it, if somebody had to agree.
+    proposed_by: Option<String>,
+    /// Plain id of the proposal it came from.
+    proposal_id: Option<String>,
     /// Name of the file, or the version that it went back to.
     source: String,
     /// SHA-256 of the file, or hash of the graph that it went back to.
@@ -405,6 +409,18 @@ pub(super) struct OntologyImport {
     warnings: Vec<String>,
     /// IRIs of terms that go, the first hundred.
     removals: Vec<String>,
+    /// How many subjects are no terms.
+    skipped_total: i64,
+    /// What is in the file, in numbers.
+    statements: i64,
+    /// Classes in it.
+    classes: i64,
+    /// Concepts in it.
+    concepts: i64,
+    /// Individuals in it.
+    individuals: i64,
+    /// Properties of all kinds in it.
+    properties: i64,
     /// Hash of the graph of all vocabularies in force.
     graph_hash: String,
     /// Memories that were linked to what came in.
@@ -433,6 +449,8 @@ impl From<ontology::Progress> for ImportProgress {
 pub(super) struct ImportOntologyPayload {
     /// What it did, or would do.
     pub imported: Option<OntologyImport>,
+    /// The proposal that waits for a person, if the caller has no right to import.
+    pub proposal: Option<Proposal>,
     /// What was done.
     pub outcome: Option<Outcome>,
     /// Why it was not taken.
@@ -1163,8 +1181,10 @@ pub(super) struct StoreMemoryPayload {
 pub(super) struct UpdateMemoryPayload {
     /// The memory as it is now.
     pub memory: Option<Memory>,
-    /// What was done.
+    /// What was done; QUARANTINED if the new text waits for a person.
     pub outcome: Option<Outcome>,
+    /// Plain id of the proposal under which it waits.
+    pub review_id: Option<String>,
     /// Why it was not taken.
     pub user_errors: Vec<UserError>,
 }

@@ -14,10 +14,10 @@ use crate::{
     error::{Error, ErrorCode},
     input,
     read::{
-        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, MemoryRecord,
-        RecallReply, RecallRequest, SummarizeReply, SummarizeRequest,
+        AssociateReply, AssociateRequest, ExplainReply, ExplainRequest, GetReply, GetRequest, RecallReply,
+        RecallRequest, SummarizeReply, SummarizeRequest,
     },
-    service::Service,
+    service::{Service, UpdateReply},
     write::{
         FeedbackReply, FeedbackRequest, ForgetReply, ForgetRequest, LinkReply, LinkRequest, ObserveReply,
         ObserveRequest, StoreReply, StoreRequest, UpdateRequest,
@@ -116,7 +116,7 @@ static TOOLS: [Row; 11] = [
         effect: Effect::Adds,
         required: &["id"],
         input: schema::input::<UpdateRequest>,
-        output: schema::output::<MemoryRecord>,
+        output: schema::output::<UpdateReply>,
         call: |service, caller, given| async move { answer(&service.update(caller, read(given)?).await?) }.boxed(),
     },
     Row {

@@ -17,9 +17,9 @@ use crate::{
     input,
     read::browse,
     review::{
-        ApprovalRecord, Citation, CommentRecord, ConflictRecord, DecisionRecord, MemoryText, PageRecord, PageRequest,
-        ProposalRecord, ProposalsRequest, ProposeEditRequest, ReviseProposalRequest, RiskRecord, SearchPagesReply,
-        SearchPagesRequest, WithdrawProposalRequest,
+        ApprovalRecord, Citation, CommentRecord, ConflictRecord, DecisionRecord, MemoryText, OntologyChange,
+        PageRecord, PageRequest, ProposalRecord, ProposalsRequest, ProposeEditRequest, ReviseProposalRequest,
+        RiskRecord, SearchPagesReply, SearchPagesRequest, WithdrawProposalRequest,
     },
     service::Service,
 };
@@ -177,7 +177,7 @@ impl From<ProposalRecord> for ProposeReply {
 struct QueueRequest {
     /// Only in these states: pending, changes_requested, conflicted (these three by default), approved, rejected, withdrawn, superseded, expired or reverted.
     states: Vec<String>,
-    /// Only of these kinds: wiki_edit, memory_quarantine, memory_conflict or memory_merge.
+    /// Only of these kinds: wiki_edit, memory_quarantine, memory_conflict, memory_merge or ontology_change.
     kinds: Vec<String>,
     /// Only about this page.
     slug: Option<String>,
@@ -210,7 +210,7 @@ struct QueueReply {
 struct QueueItem {
     /// Its id.
     id: String,
-    /// wiki_edit, memory_quarantine, memory_conflict or memory_merge.
+    /// wiki_edit, memory_quarantine, memory_conflict, memory_merge or ontology_change.
     kind: String,
     /// Where it is.
     state: String,
@@ -228,14 +228,17 @@ struct QueueItem {
     created_at: String,
     /// Hash of what would go live now.
     content_hash: String,
-    /// For an edit: number of the revision it was written on; 0 for a new page.
+    /// Number of the revision that an edit was written on, or of the version that a vocabulary was compared with; 0 for a new page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base_revision: Option<i64>,
-    /// For an edit: number of the page's head; 0 for a page that is not there.
+    /// Number of the page's head, or of the version of the ontologies in force; 0 for a page that is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     head_revision: Option<i64>,
-    /// Whether the page has moved since it was written.
+    /// Whether the page or the ontologies have moved since it was written.
     stale: bool,
+    /// For a vocabulary: what it would change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ontology: Option<OntologyChange>,
     /// What to look at twice.
     risk: Vec<RiskRecord>,
     /// Who holds it, if somebody does.
@@ -264,6 +267,7 @@ impl From<ProposalRecord> for QueueItem {
             base_revision: record.base_revision,
             head_revision: record.head_revision,
             stale: record.stale,
+            ontology: record.ontology,
             risk: record.risk_flags,
             claimed_by: record.claimed_by,
             decision: record.decision,
@@ -279,7 +283,7 @@ struct ProposalReply {
     /// Why it was proposed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rationale: Option<String>,
-    /// What would change, as a unified diff from what the page says now.
+    /// What would change, as a unified diff from what is there now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     /// Whether the diff was cut; `texts` gives it whole.
@@ -288,7 +292,7 @@ struct ProposalReply {
     conflicts: Vec<ConflictRecord>,
     /// Memories that bear it out.
     evidence: Vec<Citation>,
-    /// For the other kinds: the memories it is about.
+    /// Of a decision about memories: these.
     memories: Vec<MemoryText>,
     /// How many must approve.
     approvals_needed: i64,
@@ -299,13 +303,13 @@ struct ProposalReply {
     /// What the author wrote, if texts were asked for; the next three likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<String>,
-    /// What would go live: the author's text, or that joined with what the page says by now.
+    /// What would go live: the author's text, or that joined with what the page says by now; of a vocabulary, the terms that it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     merged: Option<String>,
     /// What the page was when it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base: Option<String>,
-    /// What the page says now.
+    /// What the page, the memory or those terms say now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     current: Option<String>,
 }

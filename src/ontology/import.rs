@@ -8,9 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{OntologyContext, link, model::Model, model::Read, plan::Plan, reader, show::VersionRecord};
+use super::{
+    OntologyContext, link,
+    model::{Model, Read},
+    plan::Plan,
+    reader,
+    show::VersionRecord,
+};
 use crate::{
-    domain::{Caller, ChangeId, ChangeSet, OntologyVersion, Relation, Right, Term, TermKind},
+    domain::{Caller, ChangeId, ChangeSet, OntologyVersion, Proposal, Relation, Right, Term, TermKind},
     error::{Error, ErrorCode},
     input::{self, outgoing},
     ports::{StagedTerm, Switch},
@@ -39,10 +45,15 @@ pub struct ImportRequest {
     pub dry_run: bool,
     /// Take away what the file no longer has, however much it is.
     pub allow_removals: bool,
+    /// Why, for whoever has to agree if the caller has no right to import.
+    pub rationale: Option<String>,
+    /// The agent run it belongs to, likewise.
+    pub run_id: Option<String>,
 }
 
 /// What an import did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct ImportReply {
     /// Version in force after it; of a dry run, the one before.
     pub version: i64,
@@ -86,6 +97,12 @@ pub struct ImportReply {
     pub graph_hash: String,
     /// Memories that were linked to what came in.
     pub linked: i64,
+    /// The proposal that waits for a person, if the caller has no right to import.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal_id: Option<String>,
+    /// Where that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 /// A subject that is no term.
@@ -141,25 +158,96 @@ pub struct Progress {
 /// Imports a file, or says what that would do.
 pub async fn import(ctx: &OntologyContext, caller: &Caller, request: ImportRequest) -> Result<ImportReply, Error> {
     input::require(caller, Right::OntologyImport)?;
+    let _under_way = begin(ctx)?;
+    tell(ctx, Stage::Reading, 0, 1);
+    let (dry_run, allow_removals) = (request.dry_run, request.allow_removals);
+    let compared = compare(ctx, request).await?;
+    if dry_run {
+        return Ok(compared.reply);
+    }
+    compared.refuse_removals(ctx, allow_removals)?;
+    let mut reply = compared.reply.clone();
+    if !compared.is_empty() {
+        let switch = stage(ctx, caller, compared, None).await?;
+        let turn = ctx.turn.clone().lock_owned().await;
+        let (version, _turn) = put_in_force(ctx, switch, turn).await?;
+        reply.version = outgoing(version.number);
+        reply.graph_hash = version.graph_hash;
+    }
+    reply.linked = outgoing(linked(ctx).await?);
+    Ok(reply)
+}
+
+/// A file against what is stored of its vocabulary.
+pub struct Comparison {
+    /// What its import would answer; the version is the one in force.
+    pub reply: ImportReply,
+    /// Number of the version in force.
+    pub current: u64,
+    /// Hash of the file and of what is stored: if either moves, it is another one.
+    pub hash: String,
+    source: String,
+    source_hash: String,
+    pub(super) plan: Plan,
+}
+
+impl Comparison {
+    /// Whether an import would change nothing.
+    pub fn is_empty(&self) -> bool {
+        self.plan.is_empty()
+    }
+
+    /// IRIs of terms that would go.
+    pub fn removed(&self) -> &[String] {
+        &self.plan.removed
+    }
+
+    /// Share of the stored terms that would go.
+    pub fn removed_share(&self) -> f64 {
+        self.plan.removed_share()
+    }
+
+    /// Refuses to take much away unasked.
+    pub fn refuse_removals(&self, ctx: &OntologyContext, allowed: bool) -> Result<(), Error> {
+        if allowed || self.plan.removed_share() <= ctx.settings.max_removed_share {
+            return Ok(());
+        }
+        let (removed, vocabulary) = (self.plan.removed.len(), &self.reply.vocabulary);
+        let message = format!("file: would take away {removed} terms of {vocabulary}");
+        let error = Error { field: Some("file".into()), ..Error::new(ErrorCode::BadUserInput, message) };
+        Err(error.advise("look at a dry run, then allow removals"))
+    }
+}
+
+/// Reads a file and compares it with what is stored.
+pub async fn compare(ctx: &OntologyContext, request: ImportRequest) -> Result<Comparison, Error> {
     let name = input::text("name", request.name.clone(), NAME_BYTES)?;
     let vocabulary = input::optional_text("vocabulary", request.vocabulary.clone(), NAME_BYTES)?;
-    let _turn = turn(ctx)?;
-    let _under_way = UnderWay(ctx);
-    tell(ctx, Stage::Reading, 0, 1);
-    let (format, read, source_hash) = timed("read_ontology", read_file(ctx, request.clone())).await?;
+    let mapping = request.mapping.clone().unwrap_or_default();
+    let (format, read, source_hash) = timed("read_ontology", read_file(ctx, request)).await?;
     let vocabulary = vocabulary.or_else(|| read.name.clone()).unwrap_or_else(|| stem(&name).to_owned());
+    let current = ctx.store.current().await?;
     let stored = ctx.store.hashes(&vocabulary).await?;
     let Read { terms, counts, skipped, warnings, .. } = read;
     if counts.statements == 0 {
         return Err(Error { place: Some((1, 1)), ..Error::bad_input("file", "says nothing (line 1, column 1)") });
     }
+    let mut hasher = Sha256::new();
+    for part in [vocabulary.as_bytes(), source_hash.as_bytes(), mapping.as_bytes()] {
+        hasher.update(part);
+        hasher.update([0]);
+    }
+    for (iri, hash) in &stored {
+        hasher.update(iri.as_bytes());
+        hasher.update([0]);
+        hasher.update(hash);
+    }
     let plan = tokio::task::spawn_blocking(move || Plan::of(terms, stored)).await.map_err(|_| broken())?;
     let count = |kinds: &[TermKind]| outgoing(kinds.iter().filter_map(|kind| counts.kinds.get(kind)).sum::<usize>());
     let related = |relation| outgoing(counts.relations.get(&relation).copied().unwrap_or(0));
-    let current = ctx.store.current().await?;
-    let mut reply = ImportReply {
+    let reply = ImportReply {
         version: outgoing(current),
-        vocabulary: vocabulary.clone(),
+        vocabulary,
         format: format.name().to_owned(),
         new: outgoing(plan.new),
         changed: outgoing(plan.changed()),
@@ -181,44 +269,22 @@ pub async fn import(ctx: &OntologyContext, caller: &Caller, request: ImportReque
         deprecated: outgoing(counts.deprecated),
         graph_hash: graph_hash(ctx).await?,
         linked: 0,
+        proposal_id: None,
+        state: None,
     };
-    if request.dry_run {
-        return Ok(reply);
-    }
-    if plan.removed_share() > ctx.settings.max_removed_share && !request.allow_removals {
-        let message = format!("file: would take away {} terms of {vocabulary}", plan.removed.len());
-        let error = Error { field: Some("file".into()), ..Error::new(ErrorCode::BadUserInput, message) };
-        return Err(error.advise("look at a dry run, then allow removals"));
-    }
-    if !plan.is_empty() {
-        let version = OntologyVersion {
-            vocabulary,
-            at: ctx.clock.now(),
-            actor: caller.principal.clone(),
-            source: name,
-            source_hash,
-            new: plan.new as u64,
-            changed: plan.changed() as u64,
-            removed: plan.removed.len() as u64,
-            ..OntologyVersion::default()
-        };
-        let version = apply(ctx, caller, plan, version).await?;
-        reply.version = outgoing(version.number);
-        reply.graph_hash = version.graph_hash;
-    }
-    reply.linked = outgoing(linked(ctx).await?);
-    Ok(reply)
+    Ok(Comparison { reply, current, hash: hex::encode(hasher.finalize()), source: name, source_hash, plan })
 }
 
-/// Puts the difference in force as the next version.
-async fn apply(
+/// Prepares the difference as the next version, which nobody sees yet; of a proposal, in the name of its author too.
+pub async fn stage(
     ctx: &OntologyContext,
     caller: &Caller,
-    plan: Plan,
-    version: OntologyVersion,
-) -> Result<OntologyVersion, Error> {
+    compared: Comparison,
+    proposed: Option<&Proposal>,
+) -> Result<Switch, Error> {
     audited(ctx, caller, "import_ontology").await?;
-    let staging = ctx.store.begin(&version.vocabulary, &version.source_hash).await?;
+    let Comparison { reply, source, source_hash, plan, .. } = compared;
+    let staging = ctx.store.begin(&reply.vocabulary, &source_hash).await?;
     let total = plan.put.len();
     let mut done = 0;
     for batch in plan.put.chunks(BATCH) {
@@ -230,17 +296,35 @@ async fn apply(
         done += batch.len();
         tell(ctx, Stage::Staging, done, total);
     }
+    let version = OntologyVersion {
+        number: staging.number,
+        vocabulary: reply.vocabulary,
+        at: ctx.clock.now(),
+        actor: caller.principal.clone(),
+        proposed_by: proposed.map(|proposal| proposal.author.clone()),
+        proposal: proposed.map(|proposal| proposal.id),
+        source,
+        source_hash,
+        new: plan.new as u64,
+        changed: plan.changed() as u64,
+        removed: plan.removed.len() as u64,
+        graph_hash: String::new(),
+    };
+    Ok(Switch { version, removed: plan.removed })
+}
+
+/// Puts a prepared version in force, within the turn of the write path, and gives that back. A caller that goes away meanwhile
+/// does not stop it.
+pub async fn put_in_force<T: Send + 'static>(
+    ctx: &OntologyContext,
+    switch: Switch,
+    turn: T,
+) -> Result<(OntologyVersion, T), Error> {
     tell(ctx, Stage::Switching, 0, 1);
-    let version = OntologyVersion { number: staging.number, ..version };
-    let (store, switch) = (ctx.store.clone(), Switch { version, removed: plan.removed });
-    let turn = ctx.turn.clone().lock_owned().await;
-    // A caller that goes away meanwhile does not stop it.
-    let switched = tokio::spawn(async move {
-        let switched = timed("switch_ontology", store.switch(&switch)).await;
-        drop(turn);
-        switched
-    });
-    Ok(switched.await.map_err(|_| broken())??)
+    let store = ctx.store.clone();
+    let switched = tokio::spawn(async move { (timed("switch_ontology", store.switch(&switch)).await, turn) });
+    let (version, turn) = switched.await.map_err(|_| broken())?;
+    Ok((version?, turn))
 }
 
 fn staged(term: &Term) -> StagedTerm {
@@ -254,22 +338,76 @@ pub async fn rollback(ctx: &OntologyContext, caller: &Caller, to: i64) -> Result
     input::require(caller, Right::OntologyImport)?;
     let number = u64::try_from(to).ok().filter(|to| *to > 0);
     let number = number.ok_or_else(|| Error::bad_input("version", "must be at least 1"))?;
-    let _turn = turn(ctx)?;
-    let _under_way = UnderWay(ctx);
+    let _under_way = begin(ctx)?;
+    let version = {
+        let _writers_wait = ctx.turn.lock().await;
+        roll_back(ctx, caller, number).await?.ok_or_else(|| Error::not_found("version"))?
+    };
+    linked(ctx).await?;
+    Ok(version.into())
+}
+
+/// [`rollback`] within the turn of the write path, by whoever may; `None` if there is no such version.
+async fn roll_back(ctx: &OntologyContext, caller: &Caller, to: u64) -> Result<Option<OntologyVersion>, Error> {
     audited(ctx, caller, "roll_back_ontology").await?;
     let version = OntologyVersion {
         at: ctx.clock.now(),
         actor: caller.principal.clone(),
-        source: format!("version {number}"),
+        source: format!("version {to}"),
         ..OntologyVersion::default()
     };
     tell(ctx, Stage::Switching, 0, 1);
-    let version = {
-        let _writers_wait = ctx.turn.lock().await;
-        ctx.store.roll_back(number, &version).await?.ok_or_else(|| Error::not_found("version"))?
+    Ok(ctx.store.roll_back(to, &version).await?)
+}
+
+/// Whether the graph is as the version numbered `number` left it.
+pub async fn stands(ctx: &OntologyContext, number: u64) -> Result<bool, Error> {
+    let (made, head) = (made(ctx, number).await?, ctx.store.versions(None, 1).await?.pop());
+    Ok(head.is_some_and(|head| head.graph_hash == made.graph_hash))
+}
+
+async fn made(ctx: &OntologyContext, number: u64) -> Result<OntologyVersion, Error> {
+    let made = ctx.store.versions(Some(number + 1), 1).await?.pop().filter(|made| made.number == number);
+    made.ok_or_else(|| Error::new(ErrorCode::Internal, "a version of the ontologies is lost"))
+}
+
+/// Makes the version before the one numbered `number` again, within the turn of the write path.
+pub async fn take_back(ctx: &OntologyContext, caller: &Caller, number: u64) -> Result<OntologyVersion, Error> {
+    let made = made(ctx, number).await?;
+    if number > 1 {
+        let made = roll_back(ctx, caller, number - 1).await?;
+        return made.ok_or_else(|| Error::new(ErrorCode::Internal, "a version of the ontologies is lost"));
+    }
+    // Before the first version there was none to go back to: its terms go.
+    audited(ctx, caller, "roll_back_ontology").await?;
+    let removed: Vec<String> = ctx.store.hashes(&made.vocabulary).await?.into_keys().collect();
+    let version = OntologyVersion {
+        number: ctx.store.begin(&made.vocabulary, "").await?.number,
+        vocabulary: made.vocabulary,
+        at: ctx.clock.now(),
+        actor: caller.principal.clone(),
+        source: "no version".to_owned(),
+        removed: removed.len() as u64,
+        ..OntologyVersion::default()
     };
-    linked(ctx).await?;
-    Ok(version.into())
+    tell(ctx, Stage::Switching, 0, 1);
+    Ok(ctx.store.switch(&Switch { version, removed }).await?)
+}
+
+/// Number of the version that a proposal became, if the graph is still as that left it.
+pub async fn in_force(ctx: &OntologyContext, proposal: &Proposal) -> Result<Option<u64>, Error> {
+    let mut before = None;
+    loop {
+        let versions = ctx.store.versions(before, LISTED).await?;
+        if let Some(made) = versions.iter().find(|version| version.proposal == Some(proposal.id)) {
+            return Ok(if stands(ctx, made.number).await? { Some(made.number) } else { None });
+        }
+        match versions.last() {
+            // What was made before it was proposed is none of its.
+            Some(last) if last.at >= proposal.created_at => before = Some(last.number),
+            _ => return Ok(None),
+        }
+    }
 }
 
 /// The versions, latest first.
@@ -286,7 +424,7 @@ pub async fn versions(
 }
 
 /// The names of the terms in force are those that are looked for from now on, and old memories follow.
-async fn linked(ctx: &OntologyContext) -> Result<usize, Error> {
+pub async fn linked(ctx: &OntologyContext) -> Result<usize, Error> {
     link::link_behind(ctx, |done, total| tell(ctx, Stage::Linking, done, total)).await
 }
 
@@ -310,20 +448,23 @@ async fn read_file(ctx: &OntologyContext, request: ImportRequest) -> Result<(rea
     })
 }
 
-/// One import or rollback at a time.
-fn turn(ctx: &OntologyContext) -> Result<tokio::sync::OwnedMutexGuard<()>, Error> {
+/// Begins an import or a rollback; no other one begins before what this gives is dropped.
+pub fn begin(ctx: &OntologyContext) -> Result<UnderWay<'_>, Error> {
     let busy = |_| {
         Error::new(ErrorCode::Conflict, "another import or rollback is under way").advise("try again when it is done")
     };
-    Arc::clone(&ctx.importing).try_lock_owned().map_err(busy)
+    Ok(UnderWay { _turn: Arc::clone(&ctx.importing).try_lock_owned().map_err(busy)?, ctx })
 }
 
-/// Says that nothing is under way, however it ended.
-struct UnderWay<'a>(&'a OntologyContext);
+/// An import or a rollback that is under way. Says that nothing is, however it ended.
+pub struct UnderWay<'a> {
+    ctx: &'a OntologyContext,
+    _turn: tokio::sync::OwnedMutexGuard<()>,
+}
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        tell(self.0, Stage::Idle, 0, 0);
+        tell(self.ctx, Stage::Idle, 0, 0);
     }
 }
 

@@ -1,10 +1,11 @@
 //! Ontologies: read from the formats they come in, kept in versions, shown, and linked to memories.
 //!
 //! `reader` turns a file into [`statement::Statement`]s, one by one; `model` makes terms of them; `plan` compares those with
-//! what is stored; `import` applies the difference. `lexicon` holds the names of all terms for the write and the read path, `link`
+//! what is stored; `differ` shows the difference and `import` applies it. `lexicon` holds the names of all terms for the write and the read path, `link`
 //! links old memories. Knows nothing of faces and nothing of a particular store. To add a format: a file in `reader`, a row in
 //! [`reader::Format`].
 
+mod differ;
 mod export;
 mod import;
 mod lexicon;
@@ -22,8 +23,12 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+pub use differ::{TermTexts, term_texts};
 pub use export::export;
-pub use import::{ImportReply, ImportRequest, Progress, Skipped, Stage, import, rollback, versions};
+pub use import::{
+    Comparison, ImportReply, ImportRequest, Progress, Skipped, Stage, UnderWay, begin, compare, import, in_force,
+    linked, put_in_force, rollback, stage, stands, take_back, versions,
+};
 pub use lexicon::{ConceptLink, Lexicons, NamedConcept, Vocabulary};
 pub use link::{link_behind, link_ops};
 pub use model::{Counts, Model, Read};

@@ -8,11 +8,13 @@ use super::lexicon::{ConceptLink, Vocabulary};
 use crate::domain::{Kind, Memory, MemoryType};
 
 /// What is done about a memory that breaks a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// It is stored, and the answer says what is missing.
     Warn,
+    /// It waits in the review queue, with what is missing as its risk.
+    Review,
     /// It is not stored.
     Refuse,
 }
@@ -82,17 +84,18 @@ pub struct Violation {
 pub struct Rules(pub Vec<Rule>);
 
 impl Rules {
-    /// The first rule that refuses the memory, or else all that warn of it, as one.
+    /// The first rule that refuses the memory, or else all that it breaks, as one with the stricter action.
     pub fn broken_by(&self, memory: &Memory, links: &[ConceptLink], vocabulary: &Vocabulary) -> Option<Violation> {
-        let mut warnings = Vec::new();
+        let (mut broken, mut action) = (Vec::new(), Action::Warn);
         for rule in &self.0 {
             let Some(what) = rule.broken_by(memory, links, vocabulary) else { continue };
             let what = format!("rule {}: {what}", rule.name);
             if rule.action == Action::Refuse {
                 return Some(Violation { what, action: Action::Refuse });
             }
-            warnings.push(what);
+            action = action.max(rule.action);
+            broken.push(what);
         }
-        (!warnings.is_empty()).then(|| Violation { what: warnings.join("; "), action: Action::Warn })
+        (!broken.is_empty()).then(|| Violation { what: broken.join("; "), action })
     }
 }

@@ -26,8 +26,14 @@ pub struct VersionRecord {
     pub vocabulary: String,
     /// When.
     pub at: String,
-    /// By whom.
+    /// By whom; of one that was proposed, who agreed.
     pub actor: String,
+    /// Who proposed it, if somebody had to agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_by: Option<String>,
+    /// The proposal it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal_id: Option<String>,
     /// Name of the file, or the version that it went back to.
     pub source: String,
     /// SHA-256 of the file, or hash of the graph that it went back to.
@@ -49,6 +55,8 @@ impl From<OntologyVersion> for VersionRecord {
             vocabulary: version.vocabulary,
             at: version.at.to_string(),
             actor: version.actor,
+            proposed_by: version.proposed_by,
+            proposal_id: version.proposal.map(|id| id.to_string()),
             source: version.source,
             source_hash: version.source_hash,
             new: outgoing(version.new),

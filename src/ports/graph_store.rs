@@ -262,6 +262,9 @@ pub trait GraphStore: Send + Sync {
     async fn meta(&self, key: &str) -> Result<Option<String>, PortError>;
     /// Sets it.
     async fn set_meta(&self, key: &str, value: &str) -> Result<(), PortError>;
+    /// Sets it if it still says `expected`, `None` for a setting that is not there; whether it did. Of several that try at once
+    /// one does.
+    async fn swap_meta(&self, key: &str, expected: Option<&str>, value: &str) -> Result<bool, PortError>;
     /// Half links: edges whose end is gone (always 0 in a sound store). Returns how many; removes them with `repair`.
     async fn half_links(&self, repair: bool) -> Result<usize, PortError>;
     /// The present moment's last change, for liveness checks.

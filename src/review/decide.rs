@@ -11,6 +11,7 @@ use super::{
     memory,
     propose::{self, NOTE_BYTES, put, stale},
     record::{clashes, listed},
+    terms,
 };
 use crate::{
     domain::{
@@ -51,6 +52,10 @@ async fn approve_once(
     if let Subject::WikiEdit { base, .. } = &proposal.subject {
         let base = *base;
         return approve_edit(ctx, caller, proposal, base, request, at).await;
+    }
+    if let Subject::OntologyChange(import) = &proposal.subject {
+        let import = import.clone();
+        return terms::approve(ctx, caller, proposal, &import, request, at).await;
     }
     let (approved, operation) = memory::approve(ctx, caller, proposal, request, at).await?;
     reply(ctx, "approved", &approved, None, operation).await
@@ -112,7 +117,7 @@ async fn approve_edit(
         && page.meta == state.meta
         && *text == state.text
     {
-        return nothing_left(ctx, caller, proposal, at).await;
+        return nothing_left(ctx, caller, proposal, "the page says it already", at).await;
     }
     let head_slug = candidate.head.as_ref().map_or(&state.meta.slug, |(page, _)| &page.meta.slug);
     let needed = ctx.settings.needed(&[&state.meta.slug, head_slug]);
@@ -151,13 +156,9 @@ async fn approve_edit(
     };
     let landing = prepare(ctx, target, origin, at).await?;
     let decision = Decision {
-        by: caller.principal.clone(),
-        at,
-        reason: None,
-        note: comment.clone(),
         edited: !as_proposed,
         revision: Some(landing.revision.id),
-        memory: None,
+        ..Decision::of(&caller.principal, at, comment.clone())
     };
     let revision = landing.revision.number;
     let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
@@ -202,15 +203,16 @@ async fn clash(
         .advise("resolve each region, or approve with a body that settles them"))
 }
 
-/// The page says all of it by now.
-async fn nothing_left(
+/// What it proposes is there by now.
+pub(super) async fn nothing_left(
     ctx: &ReviewContext<'_>,
     caller: &Caller,
     proposal: Proposal,
+    why: &str,
     at: Timestamp,
 ) -> Result<DecisionReply, Error> {
     let version = proposal.version;
-    let mover = Mover { by: &caller.principal, at, why: Some("the page says it already") };
+    let mover = Mover { by: &caller.principal, at, why: Some(why) };
     let superseded = proposal.superseded(mover).map_err(no_way)?;
     let (superseded, operation) = put(ctx, caller, "approve_proposal", superseded, version, at).await?;
     reply(ctx, "superseded", &superseded, None, operation).await
@@ -278,13 +280,10 @@ async fn reject_once(
     let lesson: Option<MemoryId> = ready.first().map(|ready| ready.memory.id);
     let mut ops = memory::put_aside(ctx, &proposal, at).await?;
     let decision = Decision {
-        by: caller.principal.clone(),
-        at,
         reason: Some(reason),
-        note: note.clone(),
-        edited: false,
-        revision: None,
         memory: lesson,
+        contradicted: memory::contradicted(ctx, &proposal.subject).await?,
+        ..Decision::of(&caller.principal, at, note.clone())
     };
     let why = note.clone().unwrap_or_else(|| reason.to_string());
     let version = proposal.version;
@@ -302,6 +301,7 @@ async fn reject_once(
 async fn says(ctx: &ReviewContext<'_>, proposal: &Proposal, hash: &str) -> Result<bool, Error> {
     Ok(match &proposal.subject {
         Subject::WikiEdit { .. } => candidate(ctx, proposal).await?.hash() == hash,
+        Subject::OntologyChange(import) => terms::compared(ctx, proposal, import).await?.hash == hash,
         subject => memory::hash(subject, &memory::about(ctx, subject).await?) == hash,
     })
 }
@@ -428,6 +428,12 @@ async fn unremarkable(
         let candidate = candidate(ctx, &proposal).await?;
         if candidate.stale(*base) {
             return Err(stale("id", candidate.head_number()));
+        }
+    }
+    if let Subject::OntologyChange(import) = &proposal.subject {
+        let current = ctx.ontology.store.current().await?;
+        if current != import.base {
+            return Err(terms::stale("id", current));
         }
     }
     Ok("approved")

@@ -7,11 +7,13 @@ use super::{
     ApproveProposalRequest, ReviewContext,
     access::{conflict, no_way},
     land::moved,
+    terms,
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Decision, EdgeKind, Kind, Language, Memory, MemoryId, MemoryType, Mover, Op,
-        PrincipalKind, Proposal, RejectReason, Scope, Source, Status, Subject, Verification, Visibility,
+        AsOf, Caller, ChangeId, ChangeSet, Decision, Edge, EdgeKind, Kind, Language, Memory, MemoryBefore, MemoryId,
+        MemoryType, Mover, Op, PrincipalKind, Proposal, RejectReason, Scope, Source, Status, Subject, Verification,
+        Visibility,
     },
     error::{Error, ErrorCode},
     input, text,
@@ -20,6 +22,10 @@ use crate::{
 
 /// Tag of what an agent learnt from a reviewer.
 const LESSON: &str = "review";
+/// Reason of the edges that a decision makes.
+const DECIDED: &str = "decided in review";
+/// Edges of a memory that are read to write some of them anew.
+const EDGES: usize = 100_000;
 
 /// The memories that a proposal is about, in its order; those that were forgotten are left out.
 pub(super) async fn about(ctx: &ReviewContext<'_>, subject: &Subject) -> Result<Vec<Memory>, Error> {
@@ -34,7 +40,7 @@ fn one_of(memories: &[Memory], id: MemoryId) -> Option<&Memory> {
 /// The hash of what a proposal about memories says now.
 pub(super) fn hash(subject: &Subject, memories: &[Memory]) -> String {
     match (subject, memories) {
-        (Subject::MemoryQuarantine { .. }, [memory]) => memory.content_hash.clone(),
+        (Subject::MemoryQuarantine { .. }, [memory, ..]) => memory.content_hash.clone(),
         _ => {
             let said: Vec<String> = memories.iter().map(|it| format!("{} {}", it.id, it.content_hash)).collect();
             text::content_hash(Some(subject.kind().name()), &said.join("\n"), None)
@@ -84,26 +90,25 @@ pub(super) async fn approve(
     }
     let change = ChangeId(ctx.write.clock.next_id());
     let comment = input::optional_text("comment", request.comment.clone(), super::propose::NOTE_BYTES)?;
-    let approved = |memory: MemoryId| {
-        let decision = Decision {
-            by: caller.principal.clone(),
-            at,
-            reason: None,
-            note: comment.clone(),
-            edited: false,
-            revision: None,
-            memory: Some(memory),
-        };
+    let approved = |memory: MemoryId, before: Vec<MemoryBefore>, contradicted: Vec<MemoryId>| {
+        let memory = Some(memory);
+        let decision =
+            Decision { memory, before, contradicted, ..Decision::of(&caller.principal, at, comment.clone()) };
         let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
         let version = proposal.version;
         let approved = proposal.clone().approved(decision, mover);
         approved.map(|it| (it, version)).map_err(no_way)
     };
     let (turn, mut ops, approved) = match (&proposal.subject, memories.as_slice()) {
+        (Subject::MemoryQuarantine { updates: Some(updated), .. }, [waiting, known]) => {
+            refuse_changed(waiting, known, updated.revision)?;
+            let turn = ctx.write.turn().await;
+            let mut ops = write::update_ops(ctx.write, waiting, known, at).await?;
+            ops.push(write::kept_out(waiting.clone(), at));
+            (turn, ops, approved(known.id, vec![before(known)], Vec::new())?)
+        }
         (Subject::MemoryQuarantine { causes, caused_by, supersedes, .. }, [memory]) => {
-            if memory.status != Status::Quarantined {
-                return Err(conflict("id", format!("id: the memory is {}", memory.status)));
-            }
+            refuse_let_in(memory)?;
             let vectors = write::vectors_of(ctx.write, memory).await?;
             let turn = ctx.write.turn().await;
             let admission = Admission {
@@ -113,7 +118,7 @@ pub(super) async fn approve(
                 supersedes: supersedes.clone(),
             };
             let (ops, stays) = write::admit_ops(ctx.write, admission, vectors, change, at).await?;
-            (turn, ops, approved(stays)?)
+            (turn, ops, approved(stays, Vec::new(), Vec::new())?)
         }
         _ => {
             let chosen = request.chosen.as_deref().ok_or_else(|| {
@@ -122,10 +127,16 @@ pub(super) async fn approve(
             let chosen = input::memory_id("chosen", chosen)?;
             let survivor = one_of(&memories, chosen)
                 .ok_or_else(|| Error::bad_input("chosen", "is none of the memories that it is about"))?;
-            let others: Vec<Memory> = memories.iter().filter(|memory| memory.id != chosen).cloned().collect();
-            let mut ops = write::supersede_ops(survivor, &others, "decided in review", at);
+            if survivor.status != Status::Active {
+                return Err(conflict("chosen", format!("chosen: is {}", survivor.status)));
+            }
+            let active = |memory: &&Memory| memory.id != chosen && memory.status == Status::Active;
+            let others: Vec<Memory> = memories.iter().filter(active).cloned().collect();
+            let found = std::iter::once(survivor).chain(&others).map(before).collect();
+            let mut ops = write::supersede_ops(survivor, &others, DECIDED, at);
+            let contradicted = contradicted(ctx, &proposal.subject).await?;
             ops.extend(no_longer_contradict(&proposal.subject));
-            (ctx.write.turn().await, ops, approved(chosen)?)
+            (ctx.write.turn().await, ops, approved(chosen, found, contradicted)?)
         }
     };
     let (approved, version) = approved;
@@ -137,22 +148,77 @@ pub(super) async fn approve(
     Ok((approved, change.to_string()))
 }
 
+fn refuse_let_in(memory: &Memory) -> Result<(), Error> {
+    match memory.status {
+        Status::Quarantined => Ok(()),
+        status => Err(conflict("id", format!("id: the memory is {status}"))),
+    }
+}
+
+/// Refuses a new text of a memory that has changed since it was written.
+fn refuse_changed(waiting: &Memory, known: &Memory, revision: u64) -> Result<(), Error> {
+    refuse_let_in(waiting)?;
+    if known.revision == revision {
+        return Ok(());
+    }
+    Err(conflict("id", format!("id: the memory that it changes is at revision {} by now", known.revision))
+        .advise("reject it; its author can change what the memory says now"))
+}
+
+/// A memory as a decision finds it.
+fn before(memory: &Memory) -> MemoryBefore {
+    MemoryBefore { memory: memory.id, revision: memory.revision, valid_to: memory.valid_to }
+}
+
+/// Those that the later memory of a conflict contradicts until somebody decides.
+pub(super) async fn contradicted(ctx: &ReviewContext<'_>, subject: &Subject) -> Result<Vec<MemoryId>, Error> {
+    let Subject::MemoryConflict { newer, .. } = subject else { return Ok(Vec::new()) };
+    let edges = edges_from(ctx, *newer, EdgeKind::Contradicts).await?;
+    Ok(edges.into_iter().map(|edge| MemoryId(edge.to)).collect())
+}
+
+async fn edges_from(ctx: &ReviewContext<'_>, memory: MemoryId, kind: EdgeKind) -> Result<Vec<Edge>, Error> {
+    let visibility = Visibility::system("a decision writes every edge of what it is about");
+    let mut edges = ctx.write.graph.edges_of(memory.0, EDGES, &visibility).await?;
+    edges.retain(|edge| edge.from == memory.0 && edge.kind == kind);
+    Ok(edges)
+}
+
+/// The edges that say again what the later memory of a conflict contradicts.
+async fn contradict_again(ctx: &ReviewContext<'_>, proposal: &Proposal, at: Timestamp) -> Result<Vec<Op>, Error> {
+    let (Subject::MemoryConflict { newer, .. }, Some(decision)) = (&proposal.subject, &proposal.decision) else {
+        return Ok(Vec::new());
+    };
+    let ids: Vec<MemoryId> = std::iter::once(*newer).chain(decision.contradicted.iter().copied()).collect();
+    let visibility = Visibility::system("a proposal that was seen leads to what it is about");
+    let memories = ctx.write.graph.memories(&ids, AsOf::default(), &visibility).await?;
+    let Some(newer) = one_of(&memories, *newer) else { return Ok(Vec::new()) };
+    let others = memories.iter().filter(|memory| memory.id != newer.id);
+    Ok(others.filter_map(|other| write::contradiction(other, newer, at)).collect())
+}
+
 /// What a no does to the memories that a proposal is about, and the end of what waits with it.
 pub(super) async fn put_aside(ctx: &ReviewContext<'_>, proposal: &Proposal, at: Timestamp) -> Result<Vec<Op>, Error> {
     let memories = about(ctx, &proposal.subject).await?;
     Ok(match &proposal.subject {
-        Subject::MemoryQuarantine { .. } => memories
+        Subject::MemoryQuarantine { memory: waiting, .. } => memories
             .into_iter()
-            .filter(|memory| memory.status == Status::Quarantined)
+            .filter(|memory| memory.id == *waiting && memory.status == Status::Quarantined)
             .map(|memory| write::kept_out(memory, at))
             .collect(),
+        Subject::OntologyChange(_) => {
+            terms::refuse_in_force(ctx, proposal).await?;
+            Vec::new()
+        }
         subject => no_longer_contradict(subject).into_iter().collect(),
     })
 }
 
-/// A quarantined memory back in quarantine after its no was taken back.
-pub(super) async fn waits_again(ctx: &ReviewContext<'_>, proposal: &Proposal) -> Result<Vec<Op>, Error> {
-    let Subject::MemoryQuarantine { .. } = &proposal.subject else { return Ok(Vec::new()) };
+/// What a no did to memories, taken back: one that waited waits again, and those that contradicted do.
+pub(super) async fn waits_again(ctx: &ReviewContext<'_>, proposal: &Proposal, at: Timestamp) -> Result<Vec<Op>, Error> {
+    let Subject::MemoryQuarantine { memory: waiting, .. } = &proposal.subject else {
+        return contradict_again(ctx, proposal, at).await;
+    };
     let again = |memory: Memory| Op::PutMemory {
         expected_revision: memory.revision,
         memory: Box::new(Memory {
@@ -163,7 +229,8 @@ pub(super) async fn waits_again(ctx: &ReviewContext<'_>, proposal: &Proposal) ->
         }),
         vectors: Vec::new(),
     };
-    Ok(about(ctx, &proposal.subject).await?.into_iter().map(again).collect())
+    let memories = about(ctx, &proposal.subject).await?;
+    Ok(memories.into_iter().filter(|memory| memory.id == *waiting).map(again).collect())
 }
 
 fn no_longer_contradict(subject: &Subject) -> Option<Op> {
@@ -188,6 +255,7 @@ pub(super) async fn lesson(
     }
     let what = match &proposal.subject {
         Subject::WikiEdit { change, meta, .. } => format!("to {change} the wiki page {}", meta.slug),
+        Subject::OntologyChange(import) => format!("to import {} as the vocabulary {}", import.file, import.vocabulary),
         subject => format!("of kind {}", subject.kind()),
     };
     let said = note.map(|note| format!(" The reviewer: {note}")).unwrap_or_default();
@@ -233,17 +301,61 @@ pub(super) async fn lesson(
     write::ready(ctx.write, vec![memory]).await
 }
 
-/// The operations that take back the letting in of a memory.
-pub(super) fn let_out(proposal: &Proposal) -> Result<Vec<Op>, Error> {
-    let memory = proposal.decision.as_ref().and_then(|decision| decision.memory);
-    match (&proposal.subject, memory) {
-        (Subject::MemoryQuarantine { .. }, Some(id)) => {
-            Ok(vec![Op::Retire { id, status: Status::Archived, valid_to: None }])
-        }
-        _ => Err(Error {
-            field: Some("id".to_owned()),
-            ..Error::new(ErrorCode::BadUserInput, "id: a decision between memories is not taken back")
-        }
-        .advise("link or store them anew")),
+/// The operations that take back what a yes did to memories; a conflict if they have changed since. To be asked for within
+/// the turn.
+pub(super) async fn taken_back(ctx: &ReviewContext<'_>, proposal: &Proposal, at: Timestamp) -> Result<Vec<Op>, Error> {
+    let lost = || Error::new(ErrorCode::Internal, "an approved proposal has lost its decision");
+    let decision = proposal.decision.as_ref().ok_or_else(lost)?;
+    let chosen = decision.memory.ok_or_else(lost)?;
+    if let Subject::MemoryQuarantine { updates: None, .. } = &proposal.subject {
+        return Ok(vec![Op::Retire { id: chosen, status: Status::Archived, valid_to: None }]);
     }
+    let memories = about(ctx, &proposal.subject).await?;
+    let changed = |id: MemoryId| {
+        conflict("id", format!("id: the memory {id} has changed since")).advise("decide anew on what there is now")
+    };
+    match (&proposal.subject, decision.before.as_slice()) {
+        (Subject::MemoryQuarantine { .. }, [then]) => {
+            let now = one_of(&memories, chosen).ok_or_else(|| changed(chosen))?;
+            if now.revision != then.revision + 1 {
+                return Err(changed(chosen));
+            }
+            let visibility = Visibility::system("a decision that is taken back leads to what was there before");
+            let revisions = ctx.write.graph.revisions(chosen, &visibility).await?;
+            let earlier = revisions.iter().map(|(.., memory)| memory).find(|memory| memory.revision == then.revision);
+            write::update_ops(ctx.write, earlier.ok_or_else(|| changed(chosen))?, now, at).await
+        }
+        (_, [_, ..]) => {
+            let mut back = Vec::new();
+            for then in &decision.before {
+                let now = one_of(&memories, then.memory).ok_or_else(|| changed(then.memory))?;
+                let as_left = if now.id == chosen {
+                    now.status == Status::Active
+                } else {
+                    now.status == Status::Superseded && now.retired_at == Some(decision.at)
+                };
+                if now.revision != then.revision || !as_left {
+                    return Err(changed(now.id));
+                }
+                if now.id != chosen {
+                    back.push(Memory { valid_to: then.valid_to, ..now.clone() });
+                }
+            }
+            let ids: Vec<MemoryId> = back.iter().map(|memory| memory.id).collect();
+            let mut ops = write::revived_ops(ctx.write, back, at).await?;
+            ops.extend(no_longer_replaces(ctx, chosen, &ids).await?);
+            ops.extend(contradict_again(ctx, proposal, at).await?);
+            Ok(ops)
+        }
+        _ => Err(conflict("id", "id: was decided before decisions between memories could be taken back")
+            .advise("link or store them anew")),
+    }
+}
+
+/// Drops the edges that say that one memory took the place of `others`; those to further ones stay.
+async fn no_longer_replaces(ctx: &ReviewContext<'_>, chosen: MemoryId, others: &[MemoryId]) -> Result<Vec<Op>, Error> {
+    let kept = edges_from(ctx, chosen, EdgeKind::Supersedes).await?;
+    let kept = kept.into_iter().filter(|edge| !others.contains(&MemoryId(edge.to)));
+    let dropped = Op::DropEdges { from: chosen.0, kinds: vec![EdgeKind::Supersedes] };
+    Ok(std::iter::once(dropped).chain(kept.map(Op::PutEdge)).collect())
 }

@@ -24,6 +24,7 @@ mod revert;
 mod revise;
 mod risk;
 mod settings;
+mod terms;
 mod undo;
 
 pub use claim::{claim_next, claim_proposal, release_proposal};
@@ -35,9 +36,9 @@ pub use propose::{propose_decision, propose_edit};
 pub use queue::{proposal, proposals, proposals_by_id, proposals_total};
 pub use reply::{
     ApprovalRecord, AuthorStats, BlamedLines, BulkReply, Citation, CommentRecord, ConflictRecord, DecisionRecord,
-    DecisionReply, FileOutcome, ImportPagesReply, ItemOutcome, MemoryText, MoveRecord, PageBlame, PageDiff, PageHit,
-    PageLink, PageRecord, ProposalRecord, Protection, RenderedPage, RevertReply, ReviewEvent, ReviewStats,
-    RevisionRecord, RiskRecord, SearchPagesReply,
+    DecisionReply, FileOutcome, ImportPagesReply, ItemOutcome, MemoryText, MoveRecord, OntologyChange, PageBlame,
+    PageDiff, PageHit, PageLink, PageRecord, ProposalRecord, Protection, RenderedPage, RevertReply, ReviewEvent,
+    ReviewStats, RevisionRecord, RiskRecord, SearchPagesReply,
 };
 pub use request::{
     ApproveProposalRequest, CommentOnProposalRequest, ImportPagesRequest, LineComment, PageDiffRequest, PageFile,
@@ -49,9 +50,10 @@ pub use request::{
 pub use revert::{revert_proposal, revert_revision, revert_run};
 pub use revise::{comment_on_proposal, resolve_proposal, revise_proposal, withdraw_proposal};
 pub use settings::{ProtectedPages, ReviewSettings};
+pub use terms::propose_import;
 pub use undo::undo_decision;
 
-use crate::{ports::ReviewStore, read::ReadContext, write::WriteContext};
+use crate::{ontology::OntologyContext, ports::ReviewStore, read::ReadContext, write::WriteContext};
 
 /// What the review room works with.
 #[derive(Clone, Copy)]
@@ -62,6 +64,8 @@ pub struct ReviewContext<'a> {
     pub write: &'a WriteContext,
     /// For the search over pages.
     pub read: &'a ReadContext,
+    /// For vocabularies that are proposed.
+    pub ontology: &'a OntologyContext,
     /// Limits and rules.
     pub settings: &'a ReviewSettings,
 }

@@ -272,7 +272,7 @@ pub async fn propose_decision(
             Subject::MemoryMerge { memories: memories.to_vec() }
         }
         (ProposalKind::MemoryMerge, _) => return Err(Error::bad_input("memories", "a merge is of at least two")),
-        (ProposalKind::WikiEdit | ProposalKind::MemoryQuarantine, _) => {
+        (ProposalKind::WikiEdit | ProposalKind::MemoryQuarantine | ProposalKind::OntologyChange, _) => {
             return Err(Error::bad_input("kind", "expected one of memory_conflict, memory_merge"));
         }
     };

@@ -6,7 +6,7 @@ use super::{
     ApprovalRecord, Citation, CommentRecord, ConflictRecord, DecisionRecord, MemoryText, MoveRecord, ProposalRecord,
     ReviewContext, RevisionRecord, RiskRecord,
     candidate::{Candidate, Joined, candidate, pages_of},
-    memory,
+    memory, terms,
 };
 use crate::{
     domain::{
@@ -54,12 +54,20 @@ pub(super) fn risks(flags: &[RiskFlag]) -> Vec<RiskRecord> {
 pub(super) async fn listed(ctx: &ReviewContext<'_>, proposals: &[Proposal]) -> Result<Vec<ProposalRecord>, Error> {
     let everything = Visibility::system("proposals that were seen lead to their pages");
     let heads = pages_of(ctx, proposals.iter().filter_map(page_of), &everything).await?;
+    let of_terms = |proposal: &Proposal| matches!(proposal.subject, Subject::OntologyChange(_));
+    let current = if proposals.iter().any(of_terms) { ctx.ontology.store.current().await? } else { 0 };
     let now = ctx.write.clock.now();
     Ok(proposals
         .iter()
         .map(|proposal| {
             let head = page_of(proposal).and_then(|page| heads.get(&page));
-            short(ctx, proposal, head, now)
+            let mut record = short(ctx, proposal, head, now);
+            if let Subject::OntologyChange(import) = &proposal.subject
+                && proposal.state.is_open()
+            {
+                terms::mark_stale(&mut record, import, current);
+            }
+            record
         })
         .collect())
 }
@@ -94,6 +102,7 @@ fn short(ctx: &ReviewContext<'_>, proposal: &Proposal, head: Option<&Page>, now:
         base_revision: None,
         head_revision: None,
         stale: false,
+        ontology: None,
         body: None,
         merged: None,
         base: None,
@@ -130,6 +139,7 @@ fn short(ctx: &ReviewContext<'_>, proposal: &Proposal, head: Option<&Page>, now:
             edited: decision.edited,
             revision_id: decision.revision.map(|id| id.to_string()),
             memory_id: decision.memory.map(|id| id.to_string()),
+            version: decision.version.map(outgoing),
         }),
         moves: proposal
             .moves
@@ -162,6 +172,11 @@ fn short(ctx: &ReviewContext<'_>, proposal: &Proposal, head: Option<&Page>, now:
         Subject::MemoryQuarantine { .. } | Subject::MemoryConflict { .. } | Subject::MemoryMerge { .. } => {
             record.subject = format!("memory {}", record.memory_ids.join(", "));
         }
+        Subject::OntologyChange(import) => {
+            record.subject = format!("vocabulary {}", import.vocabulary);
+            record.base_revision = Some(outgoing(import.base));
+            record.ontology = Some(terms::listed(import));
+        }
     }
     record
 }
@@ -189,6 +204,11 @@ pub(super) async fn full(
             let (open, base) = (proposal.state.is_open(), *base);
             off_thread(move || with_texts(record, candidate, open, base)).await?
         }
+        Subject::OntologyChange(import) => {
+            let mut record = short(ctx, proposal, None, now);
+            terms::with_terms(ctx, proposal, import, &mut record).await?;
+            record
+        }
         subject => {
             let memories = memory::about(ctx, subject).await?;
             let mut record = short(ctx, proposal, None, now);
@@ -197,6 +217,11 @@ pub(super) async fn full(
             }
             let first = memories.first().map(|memory| memory.summary.clone());
             record.subject = first.unwrap_or(record.subject);
+            if let (Subject::MemoryQuarantine { updates: Some(_), .. }, [new, old]) = (subject, memories.as_slice()) {
+                record.diff = Some(Diff::of(&old.content, &new.content));
+                record.body = Some(new.content.clone());
+                record.current = Some(old.content.clone());
+            }
             record.memories = memories.into_iter().map(memory_text).collect();
             record
         }

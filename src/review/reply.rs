@@ -207,11 +207,11 @@ pub struct SearchPagesReply {
 pub struct ProposalRecord {
     /// Its id.
     pub id: String,
-    /// wiki_edit, memory_quarantine, memory_conflict or memory_merge.
+    /// wiki_edit, memory_quarantine, memory_conflict, memory_merge or ontology_change.
     pub kind: String,
     /// pending, changes_requested, conflicted, approved, rejected, withdrawn, superseded, expired or reverted.
     pub state: String,
-    /// What it is about, in a line: a page's address, or a memory in short.
+    /// What it is about, in a line: a page's address, a memory in short, or a vocabulary.
     pub subject: String,
     /// Hash of what would go live now; approval is bound to it.
     pub content_hash: String,
@@ -244,30 +244,34 @@ pub struct ProposalRecord {
     /// For an edit: create, edit, rename, delete or restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// For the other kinds: ids of the memories it is about.
+    /// Of a decision about memories: their ids. An update of a memory names the new text and the memory that it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_ids: Vec<String>,
-    /// For an edit: number of the revision it was written on; 0 for a new page.
+    /// Number of the revision that an edit was written on, or of the version that a vocabulary was compared with; 0 for a new page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_revision: Option<i64>,
-    /// For an edit: number of the page's head; 0 for a page that is not there.
+    /// Number of the page's head, or of the version of the ontologies in force; 0 for a page that is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_revision: Option<i64>,
-    /// Whether the page has moved since it was written.
+    /// Whether the page or the ontologies have moved since it was written.
     pub stale: bool,
-    /// What the author wrote.
+    /// For a vocabulary: what it would change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ontology: Option<OntologyChange>,
+    /// What the author wrote: a page, the new text of a memory, or a file of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// What would go live: the author's text, or that joined with what the page says by now. Absent while they clash.
+    /// What would go live: the author's text, or that joined with what the page says by now; of a vocabulary, the terms that it
+    /// changes. Absent while they clash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<String>,
     /// What the page was when it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// What the page says now.
+    /// What the page, the memory or those terms say now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
-    /// What would change, from what the page says now.
+    /// What would change, from what is there now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<Diff>,
     /// Where the author's text and the page's clash.
@@ -278,7 +282,7 @@ pub struct ProposalRecord {
     /// Memories that bear it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Citation>,
-    /// For the other kinds: the memories it is about.
+    /// Of a decision about memories: these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<MemoryText>,
     /// Who holds it, if somebody does.
@@ -300,6 +304,30 @@ pub struct ProposalRecord {
     pub decision: Option<DecisionRecord>,
     /// Every move, oldest first.
     pub moves: Vec<MoveRecord>,
+}
+
+/// What a file of terms would change. Lists have it as it was when it was proposed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct OntologyChange {
+    /// The vocabulary.
+    pub vocabulary: String,
+    /// Name of the file.
+    pub file: String,
+    /// Terms that would come in.
+    pub new: i64,
+    /// Terms that would become others.
+    pub changed: i64,
+    /// Terms that would go.
+    pub removed: i64,
+    /// Terms that would stay as they are; absent in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<i64>,
+    /// How many terms the difference shows, those that go first; absent in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<i64>,
+    /// What is odd about the file; absent in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A memory as a reviewer gets it.
@@ -388,6 +416,9 @@ pub struct DecisionRecord {
     /// Id of the memory that was chosen or let in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_id: Option<String>,
+    /// Number of the version of the ontologies that it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
 }
 
 /// A move from state to state.
@@ -415,7 +446,7 @@ pub struct DecisionReply {
     pub outcome: String,
     /// The proposal after it, as in a list.
     pub proposal: ProposalRecord,
-    /// Number of the page's new head, if it has one.
+    /// Number of the page's new head, or of the new version of the ontologies, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
     /// Id of the change, as in the audit log.

@@ -315,7 +315,7 @@ pub struct RenderPageRequest {
 }
 
 /// A file of the wiki as a folder.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageFile {
     /// Path below the folder, with `/`.
@@ -325,7 +325,7 @@ pub struct PageFile {
 }
 
 /// A folder of pages to take in.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImportPagesRequest {
     /// The Markdown files.

@@ -8,10 +8,11 @@ use super::{
     access::{conflict, no_way, page_named, proposal as seen},
     candidate::{State, found, join_meta, revision_state, text_of},
     decide::{outcome_of, reply},
-    land::{Landing, Origin, Target, land, moved, prepare, write},
+    land::{Landing, Origin, Target, commit, land, moved, prepare},
     memory,
     propose::{NOTE_BYTES, stale},
     record::{clashes, revision as record_of},
+    terms,
 };
 use crate::{
     domain::{
@@ -112,7 +113,12 @@ async fn without(
 }
 
 /// A proposal whose effect is gone, and the operation that says so.
-fn taken_back(caller: &Caller, proposal: Proposal, why: Option<&str>, at: Timestamp) -> Result<(Proposal, Op), Error> {
+pub(super) fn taken_back(
+    caller: &Caller,
+    proposal: Proposal,
+    why: Option<&str>,
+    at: Timestamp,
+) -> Result<(Proposal, Op), Error> {
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why };
     let reverted = proposal.reverted(mover).map_err(no_way)?;
@@ -149,10 +155,14 @@ async fn proposal_once(
         let operation = land(ctx, caller, "revert_proposal", reason, landing, vec![op]).await?;
         return reply(ctx, "reverted", &reverted, Some(number), operation).await;
     }
-    let mut ops = memory::let_out(&proposal)?;
+    if let Subject::OntologyChange(_) = &proposal.subject {
+        return terms::revert(ctx, caller, proposal, reason, at).await;
+    }
+    let turn = ctx.write.turn().await;
+    let mut ops = memory::taken_back(ctx, &proposal, at).await?;
     let (reverted, op) = taken_back(caller, proposal, reason.as_deref(), at)?;
     ops.push(op);
-    let operation = write(ctx, caller, "revert_proposal", reason, at, ops).await?;
+    let operation = commit(ctx, caller, turn, "revert_proposal", reason, at, ops).await?;
     settle(ctx.write).await;
     reply(ctx, "reverted", &reverted, None, operation).await
 }
@@ -186,7 +196,8 @@ pub async fn revert_run(
         return Err(Error::bad_input("run_id", format!("has more than {RUN_MAX} proposals that are live")));
     }
     live.sort_by_key(|proposal| {
-        std::cmp::Reverse((proposal.decision.as_ref().map(|it| (it.at, it.revision)), proposal.version))
+        let decided = proposal.decision.as_ref().map(|it| (it.at, it.revision, it.version));
+        std::cmp::Reverse((decided, proposal.version))
     });
     let mut items: Vec<ItemOutcome> = Vec::with_capacity(live.len());
     for proposal in live {
@@ -208,7 +219,8 @@ async fn would_revert(ctx: &ReviewContext<'_>, caller: &Caller, proposal: &Propo
             let (page, revision) = landed(ctx, proposal).await?;
             without(ctx, caller, &page, &revision, None, ctx.write.clock.now()).await?;
         }
-        _ => drop(memory::let_out(proposal)?),
+        Subject::OntologyChange(_) => terms::refuse_built_on(ctx, proposal).await?,
+        _ => drop(memory::taken_back(ctx, proposal, ctx.write.clock.now()).await?),
     }
     Ok("reverted".to_owned())
 }

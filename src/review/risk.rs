@@ -7,10 +7,11 @@ use crate::{
         Visibility,
     },
     error::Error,
+    ontology::Comparison,
     wiki::{Diff, citations, first_few, links, marks, slug_of},
 };
 
-/// Share of a page that an edit may take away before it is flagged.
+/// Share of a page or a vocabulary that may be taken away before it is flagged.
 const LARGE: f64 = 0.3;
 
 /// An edit to look at.
@@ -27,11 +28,7 @@ pub(super) struct Edit<'a> {
 /// The risks of an edit.
 pub(super) async fn flags(ctx: &ReviewContext<'_>, edit: &Edit<'_>) -> Result<Vec<RiskFlag>, Error> {
     let mut found: Vec<RiskFlag> = Vec::new();
-    let mut flag = |kind: RiskKind, what: Vec<String>| {
-        if !what.is_empty() {
-            found.push(RiskFlag { kind, detail: first_few(what) });
-        }
-    };
+    let mut flag = |kind: RiskKind, what: Vec<String>| found.extend(named(kind, what));
     let cited = citations(&edit.proposed.text);
     let unread = unread(ctx, edit, edit.evidence.to_vec()).await?;
     flag(RiskKind::BrokenEvidence, unread.iter().map(ToString::to_string).collect());
@@ -73,6 +70,19 @@ pub(super) async fn flags(ctx: &ReviewContext<'_>, edit: &Edit<'_>) -> Result<Ve
     );
     found.sort_by_key(|flag| flag.kind);
     Ok(found)
+}
+
+/// The risks of an import: what goes.
+pub(super) fn of_terms(compared: &Comparison) -> Vec<RiskFlag> {
+    let share = compared.removed_share();
+    let large = if share > LARGE { vec![format!("{:.0} % of the vocabulary", share * 100.0)] } else { Vec::new() };
+    let gone = compared.removed().to_vec();
+    named(RiskKind::LargeDeletion, large).into_iter().chain(named(RiskKind::RemovesTerms, gone)).collect()
+}
+
+/// A flag that names the first of what was found, if anything was.
+fn named(kind: RiskKind, what: Vec<String>) -> Option<RiskFlag> {
+    (!what.is_empty()).then(|| RiskFlag { kind, detail: first_few(what) })
 }
 
 /// Whether whoever reads the page reads this too.

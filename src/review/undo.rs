@@ -52,7 +52,7 @@ async fn reopen_once(ctx: &ReviewContext<'_>, caller: &Caller, id: &str) -> Resu
     let version = proposal.version;
     let mut ops = Vec::new();
     if proposal.state == ProposalState::Rejected {
-        ops.extend(memory::waits_again(ctx, &proposal).await?);
+        ops.extend(memory::waits_again(ctx, &proposal, at).await?);
         // What the author learnt is not so.
         let lesson = proposal.decision.as_ref().and_then(|decision| decision.memory);
         ops.extend(lesson.map(|id| Op::Retire { id, status: Status::Archived, valid_to: None }));

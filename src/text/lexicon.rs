@@ -85,7 +85,7 @@ impl Lexicon {
                 *known = known.max(weight);
             };
             if name.inflected && !loud {
-                for variant in variants(&form) {
+                for variant in variants(&form).into_iter().filter(|variant| !stop::is_english(variant)) {
                     add(variant, name.weight * VARIANT);
                 }
             }
@@ -245,32 +245,111 @@ fn is_loud(name: &str) -> bool {
         && name.chars().any(char::is_uppercase)
 }
 
+/// English words that make their number as they please, and endings that come from Latin and Greek. What stems the same is
+/// not enough to be another form of a name: a stemmer has one stem for `university` and `universe`, `organization` and
+/// `organ`, `operation` and `operator`.
+const IRREGULAR: [(&str, &str); 16] = [
+    ("person", "people"),
+    ("man", "men"),
+    ("woman", "women"),
+    ("child", "children"),
+    ("foot", "feet"),
+    ("tooth", "teeth"),
+    ("goose", "geese"),
+    ("mouse", "mice"),
+    ("ox", "oxen"),
+    ("datum", "data"),
+    ("medium", "media"),
+    ("bacterium", "bacteria"),
+    ("curriculum", "curricula"),
+    ("criterion", "criteria"),
+    ("phenomenon", "phenomena"),
+    ("schema", "schemata"),
+];
+/// Endings of the singular and the plural, where the word before them says so.
+const ENDINGS: [(&str, &str, &[&str]); 5] = [
+    ("ex", "ices", &["ind", "vert", "ap", "vort"]),
+    ("ix", "ices", &["matr", "append", "hel", "rad"]),
+    (
+        "is",
+        "es",
+        &["analys", "bas", "cris", "thes", "hypothes", "synthes", "diagnos", "ax", "paralys", "parenthes", "oas"],
+    ),
+    ("f", "ves", &["lea", "hal", "shel", "sel", "wol", "cal", "loa", "thie", "shea"]),
+    ("fe", "ves", &["li", "kni", "wi"]),
+];
+
+/// Singulars that look like plurals.
+const SINGULAR: [&str; 5] = ["lens", "means", "news", "series", "species"];
+
 /// The plural of a singular name, and the singular of a plural one, by the last word.
 fn variants(form: &str) -> Vec<String> {
     let last = form.rsplit(' ').next().unwrap_or_default();
-    if last.len() < 3 || !last.bytes().all(|byte| byte.is_ascii_lowercase()) {
+    if last.len() < 2 || !last.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Vec::new();
     }
     let before = &form[..form.len() - last.len()];
-    let sibilant = |word: &str| ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end));
-    let consonant_y =
-        |word: &str| word.strip_suffix('y').is_some_and(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
-    let mut words = Vec::new();
-    if let Some(stem) = last.strip_suffix("ies").filter(|stem| stem.len() >= 2) {
-        words.push(format!("{stem}y"));
-    } else if let Some(stem) = last.strip_suffix("es").filter(|stem| sibilant(stem)) {
-        words.extend([stem.to_owned(), format!("{stem}e")]);
-    } else if let Some(stem) = last.strip_suffix('s').filter(|stem| stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']))
-    {
-        words.push(stem.to_owned());
-    } else if consonant_y(last) {
-        words.push(format!("{}ies", &last[..last.len() - 1]));
-    } else if sibilant(last) {
-        words.push(format!("{last}es"));
-    } else {
-        words.push(format!("{last}s"));
+    let (mut words, is_plural) = irregular(last);
+    // `persons` are people and `bases` may be of a base, but `leaves` are of no leave.
+    if !is_plural || last.ends_with("ses") {
+        words.extend(regular(last));
     }
     words.into_iter().map(|word| format!("{before}{word}")).collect()
+}
+
+/// The other numbers of a word that the tables have, and whether it is a plural there.
+fn irregular(word: &str) -> (Vec<String>, bool) {
+    let singulars = other_numbers(word, |(one, many)| (many, one));
+    if !singulars.is_empty() {
+        return (singulars, true);
+    }
+    (other_numbers(word, |pair| pair), false)
+}
+
+fn other_numbers(
+    word: &str,
+    turned: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) -> Vec<String> {
+    let whole = IRREGULAR.into_iter().map(&turned).filter(|(from, _)| *from == word).map(|(_, to)| to.to_owned());
+    let ending = ENDINGS.into_iter().filter_map(|(one, many, stems)| {
+        let (from, to) = turned((one, many));
+        let stem = word.strip_suffix(from)?;
+        // The end of a longer word says the same: `bookshelf`, `photosynthesis`.
+        let known = stems.iter().any(|known| stem == *known || known.len() > 3 && stem.ends_with(known));
+        known.then(|| format!("{stem}{to}"))
+    });
+    whole.chain(ending).collect()
+}
+
+fn regular(word: &str) -> Vec<String> {
+    if word.len() < 3 {
+        return Vec::new();
+    }
+    if SINGULAR.contains(&word) {
+        return vec![format!("{word}es")];
+    }
+    let sibilant = |word: &str| ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end));
+    let after_consonant =
+        |word: &str, end: char| word.strip_suffix(end).is_some_and(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() >= 2) {
+        return vec![format!("{stem}y"), format!("{stem}ie")];
+    }
+    if let Some(stem) = word.strip_suffix("es").filter(|stem| sibilant(stem)) {
+        return vec![stem.to_owned(), format!("{stem}e")];
+    }
+    if let Some(stem) = word.strip_suffix("oes").filter(|stem| stem.len() >= 2) {
+        return vec![format!("{stem}o"), format!("{stem}oe")];
+    }
+    if let Some(stem) = word.strip_suffix('s').filter(|stem| stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i'])) {
+        return vec![stem.to_owned()];
+    }
+    if after_consonant(word, 'y') {
+        return vec![format!("{}ies", &word[..word.len() - 1])];
+    }
+    if after_consonant(word, 'o') {
+        return vec![format!("{word}s"), format!("{word}es")];
+    }
+    vec![if sibilant(word) { format!("{word}es") } else { format!("{word}s") }]
 }
 
 #[cfg(test)]
@@ -315,10 +394,76 @@ mod tests {
         check(&["category", "crash", "cache"], "categories, crashes and caches", &["categories", "crashes", "caches"]);
         check(&["payments"], "one payment", &["payment"]);
         check(
+            &["database", "query", "process", "status"],
+            "databases: queries of processes, statuses",
+            &["databases", "queries", "processes", "statuses"],
+        );
+        for (name, other) in [
+            ("webhook timeout", "webhook timeouts"),
+            ("index", "indexes"),
+            ("index", "indices"),
+            ("indices", "index"),
+            ("matrix", "matrices"),
+            ("analysis", "analyses"),
+            ("analyses", "analysis"),
+            ("hypothesis", "hypotheses"),
+            ("criterion", "criteria"),
+            ("person", "people"),
+            ("person", "persons"),
+            ("bases", "base"),
+            ("bases", "basis"),
+            ("bookshelf", "bookshelves"),
+            ("schema", "schemas"),
+            ("schema", "schemata"),
+            ("shelf", "shelves"),
+            ("proof", "proofs"),
+            ("knife", "knives"),
+            ("hero", "heroes"),
+            ("repo", "repos"),
+            ("cookie", "cookies"),
+            ("cookies", "cookie"),
+            ("key", "keys"),
+            ("bus", "buses"),
+            ("lens", "lenses"),
+        ] {
+            check(&[name], other, &[other]);
+        }
+        check(
             &["IT", "WHO", "the", "thing", "ab", "的", "42"],
             "who is it, the thing ab 的 42; the WHO says",
             &["WHO"],
         );
+    }
+
+    #[test]
+    fn what_only_stems_the_same_is_no_other_form_of_a_name() {
+        let stemmer = rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English);
+        for (name, other) in [
+            ("university", "universe"),
+            ("organization", "organ"),
+            ("building", "build"),
+            ("marketing", "market"),
+            ("operation", "operator"),
+            ("relative", "relation"),
+        ] {
+            let [one, two] = [name, other].map(|word| stemmer.stem(word).into_owned());
+            assert_eq!(one, two, "{name} {other}");
+            check(&[name], other, &[]);
+        }
+        // Nor is what only ends alike.
+        for (name, other) in [
+            ("lens", "len"),
+            ("good news", "good new"),
+            ("doe", "does"),
+            ("chief", "chieves"),
+            ("leaves", "leave"),
+            ("indices", "indice"),
+            ("price", "prix"),
+            ("basis", "base"),
+            ("servant", "services"),
+        ] {
+            check(&[name], other, &[]);
+        }
     }
 
     #[test]

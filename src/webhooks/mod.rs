@@ -2,9 +2,11 @@
 //! must not be called.
 //!
 //! Each endpoint reads the change log by a position of its own, which the graph store keeps: nothing is lost by a stop, and an
-//! event that was on its way then comes once more, under the same id. Events say what became of which proposal and nothing
-//! of what it says; whoever wants that asks with a token. To tell of more: a field in [`message`].
+//! event that was on its way then comes once more, under the same id. Of several instances the one with the lease tells. Events
+//! say what became of which proposal and nothing of what it says; whoever wants that asks with a token. To tell of more: a field
+//! in [`message`].
 
+mod lease;
 mod reach;
 mod send;
 
@@ -22,6 +24,7 @@ use crate::{
     ports::{Browse, Clock, GraphStore, PortError, PortErrorKind, ProposalChange, ReviewStore},
     telemetry,
 };
+use lease::Lease;
 use send::{Failure, Message, Sender};
 
 /// Changes that are read at once.
@@ -56,6 +59,8 @@ pub struct Webhooks {
     endpoints: Vec<Endpoint>,
     every: Duration,
     waits: ExponentialBuilder,
+    /// Tells this instance from others on the same store.
+    instance: String,
 }
 
 struct Endpoint {
@@ -102,7 +107,8 @@ impl Webhooks {
             .with_max_delay(Duration::from_millis(settings.retry_longest_ms))
             .with_max_times(settings.tries.saturating_sub(1))
             .with_jitter();
-        Ok(Self { sources, endpoints, every: Duration::from_millis(settings.poll_ms), waits })
+        let (every, instance) = (Duration::from_millis(settings.poll_ms), sources.clock.next_id().to_string());
+        Ok(Self { sources, endpoints, every, waits, instance })
     }
 
     /// Notes where endpoints that are new begin: with what comes after this.
@@ -120,11 +126,10 @@ impl Webhooks {
     }
 
     async fn tell(&self, endpoint: &Endpoint, mut changed: watch::Receiver<()>, stop: &CancellationToken) {
-        let mut position = None;
         loop {
             // Marked as seen before the read: what is written after that wakes the next wait.
             changed.mark_unchanged();
-            let wait = match self.advance(endpoint, &mut position, stop).await {
+            let wait = match self.advance(endpoint, stop).await {
                 Ok(None) => self.every,
                 Ok(Some(Ended::Stopped)) => return,
                 Ok(Some(Ended::Gone)) => {
@@ -144,48 +149,61 @@ impl Webhooks {
         }
     }
 
-    /// Tells of all changes after `position`.
-    async fn advance(
-        &self,
-        endpoint: &Endpoint,
-        position: &mut Option<u64>,
-        stop: &CancellationToken,
-    ) -> Result<Option<Ended>, PortError> {
-        let everything = Visibility::system("webhooks tell of the whole queue, and of no text");
-        let mut after = match *position {
-            Some(known) => known,
-            None => self.position(endpoint).await?,
-        };
-        *position = Some(after);
-        loop {
-            let changes = self.sources.reviews.proposal_changes(after, CHANGES, None, &everything).await?;
-            let Some(last) = changes.last().map(|change| change.seq) else { return Ok(None) };
-            for (at, change) in changes.iter().enumerate() {
-                let message = message(change);
-                if endpoint.wants(change)
-                    && let Some(ended) = self.deliver(endpoint, &message, stop).await
-                {
-                    return Ok(Some(ended));
-                }
-                // A change is of one transaction; after its last row it is told.
-                if changes.get(at + 1).is_none_or(|next| next.seq != change.seq) {
-                    self.sources.graph.set_meta(&endpoint.key(), &change.seq.to_string()).await?;
-                    *position = Some(change.seq);
-                }
+    /// Tells of all changes after the position, unless another instance does.
+    async fn advance(&self, endpoint: &Endpoint, stop: &CancellationToken) -> Result<Option<Ended>, PortError> {
+        while !self.news(endpoint).await?.is_empty() {
+            let Some(mut lease) = Lease::take(&self.sources, endpoint.lease(), &self.instance).await? else {
+                return Ok(None);
+            };
+            let told = lease.during(self.tell_news(endpoint, stop)).await?;
+            lease.release().await?;
+            match told {
+                Some(None) => {}
+                Some(ended) => return Ok(ended),
+                None => return Ok(None),
             }
-            after = last;
         }
+        Ok(None)
+    }
+
+    /// The next changes that the endpoint was not told of.
+    async fn news(&self, endpoint: &Endpoint) -> Result<Vec<ProposalChange>, PortError> {
+        let everything = Visibility::system("webhooks tell of the whole queue, and of no text");
+        let after = self.position(endpoint).await?;
+        self.sources.reviews.proposal_changes(after, CHANGES, None, &everything).await
+    }
+
+    /// Tells of them, as they are now that nobody else does.
+    async fn tell_news(&self, endpoint: &Endpoint, stop: &CancellationToken) -> Result<Option<Ended>, PortError> {
+        let changes = self.news(endpoint).await?;
+        for (at, change) in changes.iter().enumerate() {
+            let message = message(change);
+            if endpoint.wants(change)
+                && let Some(ended) = self.deliver(endpoint, &message, stop).await
+            {
+                return Ok(Some(ended));
+            }
+            // A change is of one transaction; after its last row it is told.
+            if changes.get(at + 1).is_none_or(|next| next.seq != change.seq) {
+                self.sources.graph.set_meta(&endpoint.key(), &change.seq.to_string()).await?;
+            }
+        }
+        Ok(None)
     }
 
     /// Where a stop left off; a new endpoint is told of what is new.
     async fn position(&self, endpoint: &Endpoint) -> Result<u64, PortError> {
-        if let Some(known) = self.sources.graph.meta(&endpoint.key()).await? {
-            let corrupt = |_| PortError::new(PortErrorKind::Corrupt, "webhooks", "position", "not a number");
-            return known.parse().map_err(corrupt);
+        loop {
+            if let Some(known) = self.sources.graph.meta(&endpoint.key()).await? {
+                let corrupt = |_| PortError::new(PortErrorKind::Corrupt, "webhooks", "position", "not a number");
+                return known.parse().map_err(corrupt);
+            }
+            let now = self.sources.browse.last_change().await?;
+            // Of several instances that begin at once, one says where.
+            if self.sources.graph.swap_meta(&endpoint.key(), None, &now.to_string()).await? {
+                return Ok(now);
+            }
         }
-        let now = self.sources.browse.last_change().await?;
-        self.sources.graph.set_meta(&endpoint.key(), &now.to_string()).await?;
-        Ok(now)
     }
 
     /// Delivers a message, with further tries; what is given up is not delivered.
@@ -235,6 +253,11 @@ impl Endpoint {
     /// Under which its position is kept.
     fn key(&self) -> String {
         format!("webhooks.{}", self.name)
+    }
+
+    /// Under which the lease to tell it is kept.
+    fn lease(&self) -> String {
+        format!("webhooks.{}.lease", self.name)
     }
 
     fn wants(&self, change: &ProposalChange) -> bool {

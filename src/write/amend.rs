@@ -5,32 +5,36 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::{
-    ForgetReply, ForgetRequest, LinkReply, LinkRequest, UpdateRequest, WriteContext, decide,
+    ForgetReply, ForgetRequest, LinkReply, LinkRequest, Turn, UpdateRequest, WriteContext, decide,
     matching::{self, Named, about, named, require_alter},
+    review::{kept_out, refuse_twin},
     store::{embed_again, settled},
     undisturbed,
-    validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX},
+    validate::{self, CONTEXT_BYTES, NAME_BYTES, REFERENCES_MAX, Review},
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, NamedVector, Op, Right,
-        Status, Visibility,
+        AsOf, Author, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Mover, NamedVector,
+        Op, PrincipalKind, Proposal, ProposalId, ProposalState, Record, Right, Status, Subject, Updated, Visibility,
     },
     error::{Error, ErrorCode},
-    input, ontology, text,
+    input, ontology,
+    ports::QueueQuery,
+    text,
 };
 
-/// Changes fields of a memory; the earlier revision is kept as history. Gives the new record.
-pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest) -> Result<Memory, Error> {
-    update_if_other(ctx, caller, request).await.map(|(memory, _)| memory)
+/// What an update made of a memory.
+pub struct Update {
+    /// The memory as it is now.
+    pub memory: Memory,
+    /// Whether the request said anything new: if not, no revision is made.
+    pub changed: bool,
+    /// The proposal under which its new text waits for a person; until then the memory says what it said.
+    pub waits: Option<ProposalId>,
 }
 
-/// [`update`], and whether the request said anything new: if not, no revision is made.
-pub(super) async fn update_if_other(
-    ctx: &WriteContext,
-    caller: &Caller,
-    request: UpdateRequest,
-) -> Result<(Memory, bool), Error> {
+/// Changes fields of a memory; the earlier revision is kept as history.
+pub async fn update(ctx: &WriteContext, caller: &Caller, request: UpdateRequest) -> Result<Update, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let id = input::memory_id("id", &request.id)?;
     undisturbed!(ctx, update_once(ctx, caller, id, request.clone()))
@@ -41,7 +45,7 @@ async fn update_once(
     caller: &Caller,
     id: MemoryId,
     request: UpdateRequest,
-) -> Result<(Memory, bool), Error> {
+) -> Result<Update, Error> {
     let turn = ctx.turn().await;
     let old = one(ctx, caller, "id", id).await?;
     require_alter(caller, &old)?;
@@ -54,16 +58,16 @@ async fn update_once(
     }
     let new = amended(&old, request, ctx.settings.max_content_bytes)?;
     if new == old {
-        return Ok((old, false));
+        return Ok(Update { memory: old, changed: false, waits: None });
     }
-    if new.status == Status::Active
-        && let Some(same) =
-            ctx.graph.by_content_hashes(std::slice::from_ref(&new.content_hash), &new.scope).await?.values().next()
-        && *same != new.id
+    if new.status == Status::Active {
+        refuse_twin(ctx, "content", &new).await?;
+    }
+    if old.status != Status::Quarantined
+        && texts(&old) != texts(&new)
+        && let Some(why) = validate::quarantined(&new, &ctx.settings)
     {
-        let message = format!("content: the memory {same} of this scope says the same");
-        return Err(Error { field: Some("content".into()), ..Error::new(ErrorCode::Conflict, message) }
-            .advise("keep one of them and forget the other"));
+        return ask_first(ctx, caller, turn, old, new, why).await;
     }
     // What waits for a person is in no index.
     let vectors = if new.status == Status::Quarantined {
@@ -83,7 +87,116 @@ async fn update_once(
     let ops = put_again(old.revision, &new, vectors, &named, at);
     super::commit(ctx, turn, vec![change(ctx, caller, "update", at, ops)]).await?;
     settled(ctx).await;
-    Ok((new, true))
+    Ok(Update { memory: new, changed: true, waits: None })
+}
+
+/// What an update may say, as far as it is text.
+fn texts(memory: &Memory) -> (&str, Option<&str>, Option<&str>, &str) {
+    (&memory.content, memory.title.as_deref(), memory.context.as_deref(), &memory.summary)
+}
+
+/// `known` with everything that an update can change as `text` has it.
+pub(super) fn carried(text: &Memory, known: &Memory) -> Memory {
+    let text = text.clone();
+    Memory {
+        content: text.content,
+        title: text.title,
+        context: text.context,
+        summary: text.summary,
+        language: text.language,
+        tags: text.tags,
+        importance: text.importance,
+        confidence: text.confidence,
+        kind: text.kind,
+        memory_type: text.memory_type,
+        occurred_at: text.occurred_at,
+        valid_from: text.valid_from,
+        valid_to: text.valid_to,
+        content_hash: text.content_hash,
+        terms: text.terms,
+        ..known.clone()
+    }
+}
+
+/// Puts what an update says into quarantine.
+async fn ask_first(
+    ctx: &WriteContext,
+    caller: &Caller,
+    turn: Turn,
+    old: Memory,
+    new: Memory,
+    why: String,
+) -> Result<Update, Error> {
+    let at = ctx.clock.now();
+    let review = Review { why, author: Author::of(caller), flags: Vec::new() };
+    let (ops, waits) = waiting_ops(ctx, &old, new, review, at).await?;
+    if !ops.is_empty() {
+        super::commit(ctx, turn, vec![change(ctx, caller, "update", at, ops)]).await?;
+    }
+    Ok(Update { memory: old, changed: true, waits: Some(waits) })
+}
+
+/// The operations that keep what an update says as a memory of its own, which waits to be written over the one that is known,
+/// and the proposal. What the same author wanted to write there before gives way; the same again is asked once.
+pub(super) async fn waiting_ops(
+    ctx: &WriteContext,
+    old: &Memory,
+    new: Memory,
+    review: Review,
+    at: Timestamp,
+) -> Result<(Vec<Op>, ProposalId), Error> {
+    let Review { why, author, flags } = review;
+    let visibility = Visibility::system("whether the same update waits already");
+    let query = QueueQuery {
+        states: ProposalState::ALL.iter().copied().filter(|state| state.is_open()).collect(),
+        of: Some(old.id.0),
+        author: Some(author.name.clone()),
+        ..QueueQuery::default()
+    };
+    let id = ProposalId(ctx.clock.next_id());
+    let mut ops = Vec::new();
+    for open in ctx.reviews.queue(&query, None, REFERENCES_MAX, &visibility).await? {
+        let Subject::MemoryQuarantine { memory, updates: Some(updated), .. } = &open.subject else { continue };
+        let waiting = ctx.graph.memories(&[*memory], AsOf::default(), &visibility).await?.into_iter().next();
+        if updated.revision == old.revision && waiting.as_ref().is_some_and(|waiting| carried(waiting, old) == new) {
+            return Ok((Vec::new(), open.id));
+        }
+        let (version, why) = (open.version, format!("replaced by {id}"));
+        let mover = Mover { by: &author.name, at, why: Some(&why) };
+        let gone = open.superseded(mover).expect("an open proposal can be replaced");
+        ops.extend(waiting.map(|waiting| kept_out(waiting, at)));
+        ops.push(Op::PutRecord { record: Box::new(Record::Proposal(gone)), text: None, expected_version: version });
+    }
+    let waiting = Memory {
+        id: MemoryId(ctx.clock.next_id()),
+        external_id: None,
+        session_id: None,
+        task_id: None,
+        provenance: vec![old.id.0],
+        user_id: author.name.clone(),
+        agent_id: (author.kind == PrincipalKind::Agent).then(|| author.name.clone()),
+        status: Status::Quarantined,
+        recorded_at: at,
+        access_count: 0,
+        last_accessed: None,
+        useful: 0,
+        not_useful: 0,
+        revision: 1,
+        spaces: Vec::new(),
+        ..new
+    };
+    let subject = Subject::MemoryQuarantine {
+        memory: waiting.id,
+        causes: Vec::new(),
+        caused_by: Vec::new(),
+        supersedes: Vec::new(),
+        updates: Some(Updated { memory: old.id, revision: old.revision }),
+    };
+    let opened = Proposal::open(id, subject, &old.scope, author, waiting.content_hash.clone(), at);
+    let opened = Proposal { rationale: Some(why), flags, ..opened };
+    ops.push(Op::PutMemory { memory: Box::new(waiting), expected_revision: 0, vectors: Vec::new() });
+    ops.push(Op::PutRecord { record: Box::new(Record::Proposal(opened)), text: None, expected_version: 0 });
+    Ok((ops, id))
 }
 
 /// Puts `new` in the place of the stored revision, with what it names now.

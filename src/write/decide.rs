@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Link, StoreReply, StoreState, validate::Draft};
+use super::{
+    Link, StoreReply, StoreState,
+    validate::{Draft, Review},
+};
 use crate::domain::{
-    Author, ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op,
-    Outcome, Proposal, ProposalId, Record, Scope, Status, Subject,
+    ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome,
+    Proposal, ProposalId, Record, Scope, Status, Subject,
 };
 use crate::ontology::{ConceptLink, link_ops};
 use crate::text::Mention;
@@ -43,8 +46,8 @@ pub(super) fn decide(
     at: Timestamp,
 ) -> (ChangeSet, StoreReply) {
     let new = known.duplicate.is_none();
-    if let Some((why, author)) = draft.review.as_ref().filter(|_| new) {
-        return quarantined(draft, known, (why, author), change, at);
+    if let Some(review) = draft.review.as_ref().filter(|_| new) {
+        return quarantined(draft, known, review, change, at);
     }
     let id = known.duplicate.unwrap_or(draft.memory.id);
     let scope = &draft.memory.scope;
@@ -135,7 +138,7 @@ pub(super) fn decide(
 fn quarantined(
     draft: &Draft,
     known: &Known,
-    (why, author): (&str, &Author),
+    review: &Review,
     change: ChangeId,
     at: Timestamp,
 ) -> (ChangeSet, StoreReply) {
@@ -146,12 +149,14 @@ fn quarantined(
         causes: draft.causes.clone(),
         caused_by: draft.caused_by.clone(),
         supersedes: draft.supersedes.clone(),
+        updates: None,
     };
     // One id for both: a change makes at most one proposal.
     let proposal = ProposalId(change.0);
     let hash = memory.content_hash.clone();
-    let opened = Proposal::open(proposal, subject, &scope, author.clone(), hash, at);
-    let opened = Proposal { rationale: Some(why.to_owned()), ..opened };
+    let Review { why, author, flags } = review.clone();
+    let opened = Proposal::open(proposal, subject, &scope, author, hash, at);
+    let opened = Proposal { rationale: Some(why.clone()), flags, ..opened };
     let mut ops = vec![Op::PutMemory { memory: Box::new(memory), expected_revision: 0, vectors: Vec::new() }];
     ops.extend(known.before.iter().map(|(kind, before)| {
         let (from, to, scope) = (id.0, before.0, scope.clone());
@@ -165,7 +170,7 @@ fn quarantined(
         links: Vec::new(),
         superseded: Vec::new(),
         redactions: Vec::new(),
-        reason: Some(why.to_owned()),
+        reason: Some(why),
         review_id: Some(proposal.to_string()),
         operation_id: change.to_string(),
     };

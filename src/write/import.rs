@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     LinkRequest, StoreRequest, UpdateRequest, WriteContext,
-    amend::update_if_other,
+    amend::update,
     link_all,
     store::{Drafter, commit},
     validate::{self, Draft},
@@ -257,7 +257,7 @@ async fn replace(
         valid_to: request.valid_to,
         expected_revision: None,
     };
-    update_if_other(ctx, caller, change).await.map(|(_, changed)| changed)
+    update(ctx, caller, change).await.map(|update| update.changed)
 }
 
 fn refer_later(

@@ -20,7 +20,7 @@ mod vectors;
 
 use std::{sync::Arc, time::Duration};
 
-pub use amend::{forget, link, link_all, update};
+pub use amend::{Update, forget, link, link_all, update};
 pub use feedback::feedback;
 pub use import::{Imported, LineError, import};
 pub use observe::observe;
@@ -31,7 +31,7 @@ pub use request::{
 };
 pub use review::{
     Admission, PAGES, Ready, admit_ops, change, completed, contradiction, kept_out, new_ops, ready, replaced,
-    source_ops, supersede_ops, vectors_of,
+    revived_ops, source_ops, supersede_ops, update_ops, vectors_of,
 };
 pub use settings::WriteSettings;
 pub use store::{answer_under, embed_again, hash_of_json, note_spaces, settle, store, store_all};
@@ -44,7 +44,7 @@ use crate::{
     error::{Error, ErrorCode},
     jobs::{Backlog, Drain},
     ontology::{Lexicons, Rules},
-    ports::{Clock, GraphStore, VectorIndex},
+    ports::{Clock, GraphStore, ReviewStore, VectorIndex},
     telemetry::{WaitingWrite, timed, waiting_write},
 };
 
@@ -52,6 +52,8 @@ use crate::{
 pub struct WriteContext {
     /// The truth.
     pub graph: Arc<dyn GraphStore>,
+    /// What waits for a person, so that the same is asked once.
+    pub reviews: Arc<dyn ReviewStore>,
     /// For near neighbours; written through `drain` only.
     pub index: Arc<dyn VectorIndex>,
     /// Brings outbox rows to the index.

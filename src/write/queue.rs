@@ -15,7 +15,7 @@ use super::{
     observe::{self, Made},
     store::{Asked, answer_of, embed},
     undisturbed,
-    validate::Draft,
+    validate::{Draft, Review},
 };
 use crate::{
     domain::{
@@ -321,6 +321,17 @@ async fn update(
     old: &Memory,
     at: Timestamp,
 ) -> Result<(Vec<Op>, StoreReply), Error> {
+    if let Some(review) = &draft.review {
+        let new = amend::carried(&draft.memory, old);
+        let (ops, waits) = amend::waiting_ops(ctx, old, new, review.clone(), at).await?;
+        let reply = StoreReply {
+            outcome: Outcome::Quarantined.name().to_owned(),
+            reason: Some(review.why.clone()),
+            review_id: Some(waits.to_string()),
+            ..rewritten(old, change)
+        };
+        return Ok((ops, reply));
+    }
     let new = Memory {
         id: old.id,
         session_id: old.session_id.clone(),
@@ -339,7 +350,11 @@ async fn update(
     };
     let named = matching::named(ctx, writer, &[(&new, &draft.reading)]).await?.pop().unwrap_or_default();
     let ops = amend::put_again(old.revision, &new, vectors.to_vec(), &named, at);
-    let reply = StoreReply {
+    Ok((ops, rewritten(old, change)))
+}
+
+fn rewritten(old: &Memory, change: &ChangeSet) -> StoreReply {
+    StoreReply {
         id: Some(old.id.to_string()),
         outcome: Outcome::Refreshed.name().to_owned(),
         state: StoreState::PendingIndex,
@@ -349,8 +364,7 @@ async fn update(
         reason: Some("the external id was known; the memory says this now".to_owned()),
         review_id: None,
         operation_id: change.id.to_string(),
-    };
-    Ok((ops, reply))
+    }
 }
 
 /// The key to write a change under; the outer `None` if it was written before, by itself or by the same request sent to
@@ -370,7 +384,8 @@ async fn key_of<'a>(ctx: &WriteContext, change: &'a ChangeSet) -> Result<Option<
 /// The draft of a memory whose change made a proposal: it waits for a person, and its links with it.
 fn asked_for_review(draft: &mut Draft, proposal: Proposal) {
     let author = Author { name: proposal.author, kind: proposal.author_kind, owner: proposal.owner };
-    draft.review = Some((proposal.rationale.unwrap_or_default(), author));
+    let (why, flags) = (proposal.rationale.unwrap_or_default(), proposal.flags);
+    draft.review = Some(Review { why, author, flags });
     if let Subject::MemoryQuarantine { causes, caused_by, supersedes, .. } = proposal.subject {
         (draft.causes, draft.caused_by, draft.supersedes) = (causes, caused_by, supersedes);
     }

@@ -3,7 +3,7 @@
 //! A decision of a person becomes one change set, in which these operations stand beside the records of the decision.
 
 use super::{
-    WriteContext,
+    WriteContext, amend,
     decide::{self, narrower},
     matching::{self, Reading},
     validate::{self, Draft},
@@ -13,7 +13,7 @@ use crate::{
         AsOf, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Memory, MemoryId, NamedVector, Op, Outcome, PrincipalKind,
         Right, Scope, Status, Visibility,
     },
-    error::Error,
+    error::{Error, ErrorCode},
     ontology::link_ops,
     telemetry::timed,
     text,
@@ -149,6 +149,47 @@ pub async fn admit_ops(
     Ok((ops, known.duplicate.unwrap_or(stored.id)))
 }
 
+/// The operations that give `known` what `text` says, in the words of an update.
+pub async fn update_ops(ctx: &WriteContext, text: &Memory, known: &Memory, at: Timestamp) -> Result<Vec<Op>, Error> {
+    let new = amend::carried(text, known);
+    if new.status == Status::Active {
+        refuse_twin(ctx, "id", &new).await?;
+    }
+    let vectors = vectors_of(ctx, &new).await?;
+    let new = Memory {
+        spaces: vectors.iter().map(|vector| vector.space.clone()).collect(),
+        recorded_at: at,
+        revision: known.revision + 1,
+        ..new
+    };
+    let (reading, new) = matching::read(ctx, vec![new]).await?.pop().expect("one memory is read");
+    let named = matching::named(ctx, &member_of(known), &[(&new, &reading)]).await?.pop().unwrap_or_default();
+    Ok(amend::put_again(known.revision, &new, vectors, &named, at))
+}
+
+/// The operations that make superseded memories active again, unless one of their scope came to say the same.
+pub async fn revived_ops(ctx: &WriteContext, memories: Vec<Memory>, at: Timestamp) -> Result<Vec<Op>, Error> {
+    let mut ops = Vec::with_capacity(memories.len());
+    for memory in memories {
+        let memory = Memory { status: Status::Active, retired_at: None, ..memory };
+        refuse_twin(ctx, "id", &memory).await?;
+        let vectors = vectors_of(ctx, &memory).await?;
+        let (expected_revision, spaces) = (memory.revision, vectors.iter().map(|it| it.space.clone()).collect());
+        let memory = Memory { spaces, recorded_at: at, revision: expected_revision + 1, ..memory };
+        ops.push(Op::PutMemory { memory: Box::new(memory), expected_revision, vectors });
+    }
+    Ok(ops)
+}
+
+/// Refuses a memory whose scope has another one that says the same.
+pub(super) async fn refuse_twin(ctx: &WriteContext, field: &str, new: &Memory) -> Result<(), Error> {
+    let same = ctx.graph.by_content_hashes(std::slice::from_ref(&new.content_hash), &new.scope).await?;
+    let Some(same) = same.values().next().filter(|same| **same != new.id) else { return Ok(()) };
+    let message = format!("{field}: the memory {same} of this scope says the same");
+    Err(Error { field: Some(field.to_owned()), ..Error::new(ErrorCode::Conflict, message) }
+        .advise("keep one of them and forget the other"))
+}
+
 /// The operation that puts a quarantined memory aside for good; it stays to be looked at.
 pub fn kept_out(stored: Memory, at: Timestamp) -> Op {
     let expected_revision = stored.revision;
@@ -199,7 +240,7 @@ pub fn contradiction(older: &Memory, newer: &Memory, at: Timestamp) -> Option<Op
 
 /// A change set for a caller.
 pub fn change(ctx: &WriteContext, caller: &Caller, use_case: &str, at: Timestamp, ops: Vec<Op>) -> ChangeSet {
-    super::amend::change(ctx, caller, use_case, at, ops)
+    amend::change(ctx, caller, use_case, at, ops)
 }
 
 /// Whoever wrote `memory`, as far as it tells: it reads what its scope lets it read.

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     domain::{
-        AsOf, Caller, ChangeId, ChangeSet, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome, Right,
-        Visibility,
+        AsOf, Author, Caller, ChangeId, ChangeSet, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome,
+        Right, RiskFlag, RiskKind, Visibility,
     },
     error::{Error, ErrorCode},
     input,
@@ -95,7 +95,16 @@ pub(super) async fn commit(
             Ok(draft) => match ctx.rules.broken_by(&draft.memory, &draft.reading.links, &vocabulary) {
                 Some(Violation { what, action: Action::Refuse }) => Some(Ok(not_stored(ctx, Outcome::Refused, what))),
                 broken => {
-                    warnings.extend(broken.map(|broken| (place, broken.what)));
+                    let draft = match broken {
+                        Some(Violation { what, action: Action::Review }) => {
+                            let flag = RiskFlag { kind: RiskKind::BrokenRule, detail: what.clone() };
+                            draft.waiting(what, Author::of(caller), Some(flag))
+                        }
+                        broken => {
+                            warnings.extend(broken.map(|broken| (place, broken.what)));
+                            draft
+                        }
+                    };
                     places.push(place);
                     asked.push(Asked { draft, change: ChangeId(ctx.clock.next_id()) });
                     None

@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{StoreRequest, WriteSettings, matching::Reading};
 use crate::{
-    domain::{Author, Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, Scope, Status, Verification},
+    domain::{
+        Author, Caller, Kind, Memory, MemoryId, MemoryType, PrincipalKind, Right, RiskFlag, Scope, Status, Verification,
+    },
     error::{Error, ErrorCode},
     input,
     ontology::Vocabulary,
@@ -29,10 +31,20 @@ pub(super) struct Draft {
     pub supersedes: Vec<MemoryId>,
     pub idempotency_key: Option<String>,
     pub request_hash: String,
-    /// If it waits for a person, why and who asks.
-    pub review: Option<(String, Author)>,
+    /// If it waits for a person.
+    pub review: Option<Review>,
     /// What its text names.
     pub reading: Reading,
+}
+
+/// Why a draft waits for a person.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Review {
+    pub why: String,
+    /// Who asks.
+    pub author: Author,
+    /// What the reviewer should look at twice.
+    pub flags: Vec<RiskFlag>,
 }
 
 /// Checks `request` and fills in the defaults; `id` and `now` become the memory's.
@@ -136,12 +148,10 @@ pub(super) fn draft(
     };
     memory.content_hash = hash_of(&memory);
     memory.terms = terms_of(&memory);
-    let review = review(&memory, request.review, settings).map(|why| (why, Author::of(caller)));
-    if review.is_some() {
-        memory.status = Status::Quarantined;
-    }
-    Ok(Draft {
-        review,
+    let asked = || request.review.then(|| "its author asks for a review".to_owned());
+    let why = quarantined(&memory, settings).or_else(asked);
+    let draft = Draft {
+        review: None,
         reading: Reading::of(memory.title.as_deref(), &memory.content, vocabulary),
         memory,
         causes: input::memory_ids("causes", &request.causes, REFERENCES_MAX)?,
@@ -149,7 +159,25 @@ pub(super) fn draft(
         supersedes: input::memory_ids("supersedes", &request.supersedes, REFERENCES_MAX)?,
         idempotency_key,
         request_hash,
+    };
+    Ok(match why {
+        Some(why) => draft.waiting(why, Author::of(caller), None),
+        None => draft,
     })
+}
+
+impl Draft {
+    /// A draft that waits for a person, for this reason too.
+    pub fn waiting(mut self, why: String, author: Author, flag: Option<RiskFlag>) -> Self {
+        self.memory.status = Status::Quarantined;
+        let review = self.review.get_or_insert_with(|| Review { why: String::new(), author, flags: Vec::new() });
+        if !review.why.is_empty() {
+            review.why.push_str("; ");
+        }
+        review.why.push_str(&why);
+        review.flags.extend(flag);
+        self
+    }
 }
 
 /// What the keyword arm searches a memory by.
@@ -172,14 +200,16 @@ pub(super) fn hash_of(memory: &Memory) -> String {
     text::content_hash(memory.title.as_deref(), &memory.content, turn.as_deref().or(memory.context.as_deref()))
 }
 
-/// Why the memory waits for a person, if it does.
-fn review(memory: &Memory, asked: bool, settings: &WriteSettings) -> Option<String> {
-    let said = memory.content.to_lowercase();
-    let word = settings.quarantine.iter().find(|word| said.contains(&word.to_lowercase()));
-    match word {
-        Some(word) => Some(format!("contains {word:?}, a word of write.quarantine")),
-        None => asked.then(|| "its author asks for a review".to_owned()),
+/// The word of `write.quarantine` for which a memory waits for a person, in a sentence; `None` if it has none.
+pub(super) fn quarantined(memory: &Memory, settings: &WriteSettings) -> Option<String> {
+    if settings.quarantine.is_empty() {
+        return None;
     }
+    let optional = [&memory.title, &memory.context].into_iter().flatten();
+    let said: Vec<String> =
+        optional.chain([&memory.content, &memory.summary]).map(|text| text.to_lowercase()).collect();
+    let has = |word: &&String| said.iter().any(|text| text.contains(&word.to_lowercase()));
+    settings.quarantine.iter().find(has).map(|word| format!("contains {word:?}, a word of write.quarantine"))
 }
 
 pub(super) fn tags(given: Vec<String>) -> Result<Vec<String>, Error> {

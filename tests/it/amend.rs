@@ -76,7 +76,7 @@ async fn an_update_that_says_nothing_new_makes_no_revision() {
     let request =
         UpdateRequest { id: id.to_string(), content: Some("It leaks.".to_owned()), ..UpdateRequest::default() };
     let record = app.service.update(&caller(), request).await.expect("a record");
-    assert_eq!(record.revision, 1);
+    assert_eq!(record.memory.revision, 1);
 }
 
 #[tokio::test]

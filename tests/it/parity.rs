@@ -265,8 +265,10 @@ const FIELDS_ALONE: &[(&str, &str)] = &[
     ("concepts", "the same"),
     ("conceptTree", "the same"),
     ("ontologyVersions", "for curators"),
-    ("importOntology", "see ontology::flows; on the command line it takes the folder for itself"),
+    ("importOntology", "see ontology::flows and ontology::proposed; no tool imports"),
     ("rollbackOntology", "the same"),
+    ("importPages", "a folder, for people; see review_faces"),
+    ("exportPages", "the same"),
     ("node", "another way to `memory`, which has its cases"),
     ("nodes", "another way to `memory`, which has its cases"),
     ("promptBlock", "the prompt of `recall`, which has its cases"),
@@ -1119,7 +1121,10 @@ fn selected(use_case: &UseCase, reply: &Value) -> String {
     }
     let all = use_case.lifted == ["*"];
     if all {
-        return format!("memory {{ {} }}", record(reply));
+        // Beside the record, since only an update tells it.
+        let mut memory = reply.clone();
+        memory["properties"].as_object_mut().expect("properties").remove("review_id").expect("what waits");
+        return format!("reviewId memory {{ {} }}", record(&memory));
     }
     let (mut own, mut lifted) = (Vec::new(), Vec::new());
     for (name, schema) in reply["properties"].as_object().expect("properties") {

@@ -232,7 +232,7 @@ async fn an_update_is_found_by_its_new_words_and_not_by_the_old() {
         ..UpdateRequest::default()
     };
     let record = app.service.update(&caller(), change("the spare key hangs in the attic", 1)).await.expect("updated");
-    assert_eq!(record.revision, 2);
+    assert_eq!(record.memory.revision, 2);
     assert_eq!(recall(&app, "attic", "keyword").await.items.len(), 1);
     assert!(recall(&app, "cellar", "keyword").await.items.is_empty());
     let stale = app.service.update(&caller(), change("the spare key is lost", 1)).await.expect_err("stale");

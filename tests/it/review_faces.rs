@@ -364,6 +364,15 @@ fn the_command_line_shows_what_is_proposed_and_decides() {
     let copy = home.path().join("copy");
     said(&["wiki", "export", copy.to_str().expect("text")]);
     assert_eq!(std::fs::read_to_string(copy.join("ops/crane.md")).expect("a file"), text, "byte for byte");
+    // A service that holds the folder does the same.
+    let served = home.serve(&[]);
+    std::fs::write(pages.join("ops/gate.md"), "The gate opens at nine.\n").expect("written");
+    let imported = said(&["import", "pages", folder]);
+    assert!(imported.contains("created   ops/gate.md") && imported.contains("1 unchanged"), "{imported}");
+    let again = home.path().join("again");
+    said(&["wiki", "export", again.to_str().expect("text"), "--url", &served.url, "--token", &served.token]);
+    assert_eq!(std::fs::read_to_string(again.join("ops/crane.md")).expect("a file"), text, "byte for byte");
+    served.stop();
     let missing = home.run(&["wiki", "history", "no/page", "--json"]);
     assert!(String::from_utf8_lossy(&missing.stdout).contains("NOT_FOUND"), "{missing:?}");
 }

@@ -30,7 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ontology", &["domain", "error", "input", "ports", "telemetry", "text"]),
     ("write", &["domain", "error", "input", "jobs", "ontology", "ports", "telemetry", "text"]),
     ("read", &["domain", "error", "input", "ontology", "ports", "scoring", "telemetry", "text"]),
-    ("review", &["domain", "error", "input", "ports", "read", "telemetry", "text", "wiki", "write"]),
+    ("review", &["domain", "error", "input", "ontology", "ports", "read", "telemetry", "text", "wiki", "write"]),
     (
         "service",
         &["auth", "domain", "error", "input", "jobs", "ontology", "ports", "read", "review", "telemetry", "write"],

@@ -231,6 +231,53 @@ async fn a_stop_loses_nothing_and_repeats_nothing_that_was_taken() {
     );
 }
 
+/// Two instances on one store.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_instances_one_tells_of_each_event_and_the_other_goes_on_when_it_stops() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[]).await, author(&app).await);
+    let (one, other) =
+        (Told::start(&app, json!([endpoint(&receiver)])).await, Told::start(&app, json!([endpoint(&receiver)])).await);
+    let mut expected = Vec::new();
+    for n in 0..20 {
+        expected.push(json!(propose(&author, &format!("ops/gate-{n}")).await));
+    }
+    receiver.wait(20).await;
+    one.stop().await;
+    for n in 20..30 {
+        expected.push(json!(propose(&author, &format!("ops/gate-{n}")).await));
+    }
+    receiver.wait(30).await;
+    other.stop().await;
+    let told: Vec<Value> = receiver.bodies().into_iter().map(|body| body["data"]["proposal_id"].clone()).collect();
+    assert_eq!(told, expected, "each once, in order");
+}
+
+/// The other instance waits for the lease of one that is on its way, and takes it when that has died.
+#[tokio::test]
+async fn a_lease_that_runs_out_is_taken_over_and_the_event_comes_again() {
+    let app = App::start().await;
+    let (receiver, author) = (Receiver::start(&[]).await, author(&app).await);
+    let first = Told::start(&app, json!([endpoint(&receiver)])).await;
+    propose(&author, "ops/gate").await;
+    receiver.wait(1).await;
+    first.stop().await;
+    let graph = &app.parts.graph;
+    let lease = "webhooks.ops.lease";
+    // Somebody holds it for a while.
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(3600);
+    graph.set_meta(lease, &format!("{later} another")).await.expect("set");
+    let told = Told::start(&app, json!([endpoint(&receiver)])).await;
+    propose(&author, "ops/crane").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(receiver.bodies().len(), 1, "the other one tells");
+    // It died.
+    graph.set_meta(lease, "2020-01-01T00:00:00Z another").await.expect("set");
+    receiver.wait(2).await;
+    told.stop().await;
+    assert_eq!(receiver.bodies().len(), 2);
+}
+
 #[tokio::test]
 async fn endpoints_get_what_they_want_and_one_that_is_gone_nothing_more() {
     let app = App::start().await;

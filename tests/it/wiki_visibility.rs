@@ -18,6 +18,7 @@ use crate::{
 /// Each read of the schema, asked as widely as it can be. `$slug` is the address of a page, which no other text has,
 /// `$page`, `$proposal` and `$memory` are global ids, `$ids` those of all.
 pub const READS: &[(&str, &str)] = &[
+    ("exportPages", "exportPages"),
     ("node", "node(id: $page)"),
     ("node", "node(id: $proposal)"),
     ("nodes", "nodes(ids: $ids)"),

@@ -639,6 +639,24 @@ pub(super) async fn set_meta(connection: &Connection, key: &str, value: &str) ->
     connection.write_one::<Nothing>(query).await.map(|_| ())
 }
 
+pub(super) async fn swap_meta(
+    connection: &Connection,
+    key: &str,
+    expected: Option<&str>,
+    value: &str,
+) -> Result<bool, Neo4jError> {
+    #[derive(Deserialize)]
+    struct Row {
+        mine: bool,
+    }
+    let query = match expected {
+        None => statements::ADD_META.query(),
+        Some(expected) => statements::SWAP_META.query().param("expected", expected),
+    };
+    let rows: Vec<Row> = connection.write_one(query.param("key", key).param("value", value)).await?;
+    Ok(rows.first().is_some_and(|row| row.mine))
+}
+
 /// A relationship of Neo4j has both its ends or is not there: what this looks for in tables cannot be.
 pub(super) async fn half_links(_connection: &Connection, _repair: bool) -> Result<usize, Neo4jError> {
     Ok(0)

@@ -172,6 +172,10 @@ impl GraphStore for Neo4jStore {
         named("set_meta", apply::set_meta(&self.connection, key, value)).await
     }
 
+    async fn swap_meta(&self, key: &str, expected: Option<&str>, value: &str) -> Result<bool, PortError> {
+        named("swap_meta", apply::swap_meta(&self.connection, key, expected, value)).await
+    }
+
     async fn half_links(&self, repair: bool) -> Result<usize, PortError> {
         named("half_links", apply::half_links(&self.connection, repair)).await
     }

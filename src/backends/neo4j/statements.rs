@@ -61,6 +61,7 @@ statements! {
 
 // Writing.
 statements! {
+    ADD_META = "write/add_meta.cypher",
     ADD_TOKEN = "write/add_token.cypher",
     FORGET = "write/forget.cypher",
     LOAD = "write/load.cypher",
@@ -75,6 +76,7 @@ statements! {
     REMOVE_ORPHANS = "write/remove_orphans.cypher",
     REVOKE_TOKEN = "write/revoke_token.cypher",
     SET_META = "write/set_meta.cypher",
+    SWAP_META = "write/swap_meta.cypher",
     TAKE_TURN = "write/take_turn.cypher",
 }
 

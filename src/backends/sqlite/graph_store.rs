@@ -210,6 +210,22 @@ impl GraphStore for SqliteStore {
         .await
     }
 
+    async fn swap_meta(&self, key: &str, expected: Option<&str>, value: &str) -> Result<bool, PortError> {
+        let (key, expected, value) = (key.to_owned(), expected.map(str::to_owned), value.to_owned());
+        self.write("swap_meta", move |connection| {
+            let changed = match expected {
+                None => connection
+                    .prepare_cached("INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+                    .execute(params![key, value])?,
+                Some(expected) => connection
+                    .prepare_cached("UPDATE meta SET value = ?3 WHERE key = ?1 AND value = ?2")?
+                    .execute(params![key, expected, value])?,
+            };
+            Ok(changed == 1)
+        })
+        .await
+    }
+
     async fn half_links(&self, repair: bool) -> Result<usize, PortError> {
         if !repair {
             return self.read("half_links", read::half_links).await;

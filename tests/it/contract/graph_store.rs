@@ -70,6 +70,7 @@ macro_rules! graph_store_suite {
                 forgotten_vectors_do_not_wait_in_the_outbox,
                 pages_walk_everything_once,
                 setting_is_kept,
+                retired_memory_is_in_force_again_and_its_past_stays,
                 repeated_changes_and_counters_agree,
             ]
         );
@@ -413,6 +414,32 @@ pub async fn retiring_ends_a_belief_once(store: &dyn GraphStore) {
         ],
         "the index hears of what changed and of nothing else"
     );
+}
+
+/// As a decision that is taken back does.
+pub async fn retired_memory_is_in_force_again_and_its_past_stays(store: &dyn GraphStore) {
+    let kept = Memory { valid_to: Some(at(500)), ..memory(1, &Scope::Global, "lyon") };
+    write(store, 1, vec![put_with_vector(kept.clone(), vec![1.0]), put(memory(2, &Scope::Global, "rome"))]).await;
+    let superseded = Op::Retire { id: id(1), status: Status::Superseded, valid_to: Some(at(5)) };
+    write(store, 10, vec![superseded, link(2, EdgeKind::Supersedes, 1, &Scope::Global)]).await;
+    let again = Memory { revision: 2, recorded_at: at(20), ..kept };
+    let dropped = Op::DropEdges { from: id(2).0, kinds: vec![EdgeKind::Supersedes] };
+    write(store, 20, vec![put_with_vector(again.clone(), vec![1.0]), dropped]).await;
+    assert_eq!(get(store, 1).await.unwrap(), again);
+    assert_eq!(find(store, &["lyon"], &all()).await, [id(1)]);
+    assert!(store.edges_of(id(2).0, 10, &all()).await.unwrap().is_empty());
+    for (second, expected) in [(9, Status::Active), (15, Status::Superseded), (20, Status::Active)] {
+        let state = store.memories(&[id(1)], then(second), &all()).await.unwrap().pop().unwrap();
+        assert_eq!(state.status, expected, "in second {second}");
+        let query = KeywordQuery { filter: known(second), ..question(&["lyon"]) };
+        let found = store.keyword(&query, &all()).await.unwrap().len();
+        assert_eq!(found, usize::from(expected == Status::Active), "in second {second}");
+    }
+    let waiting: Vec<IndexOp> = store.outbox(0, 100).await.unwrap().into_iter().map(|row| row.op).collect();
+    let [IndexOp::Upsert(_), IndexOp::Retire { .. }, IndexOp::Upsert(point)] = &waiting[..] else {
+        panic!("{waiting:?}")
+    };
+    assert_eq!((point.id, point.payload.status, point.payload.retired_at), (id(1), Status::Active, i64::MAX));
 }
 
 pub async fn touching_counts_and_keeps_the_latest_time(store: &dyn GraphStore) {
@@ -1317,6 +1344,22 @@ pub async fn setting_is_kept(store: &dyn GraphStore) {
     store.set_meta("model", "e5").await.unwrap();
     store.set_meta("model", "e5 v2").await.unwrap();
     assert_eq!(store.meta("model").await.unwrap().as_deref(), Some("e5 v2"));
+    for (key, expected, value, done) in [
+        ("lease", Some("x"), "one", false),
+        ("lease", None, "one", true),
+        ("lease", None, "two", false),
+        ("lease", Some("two"), "three", false),
+        ("lease", Some("one"), "two", true),
+        ("model", Some("e5"), "other", false),
+    ] {
+        assert_eq!(store.swap_meta(key, expected, value).await.unwrap(), done, "{key} {expected:?} {value}");
+    }
+    assert_eq!(store.meta("lease").await.unwrap().as_deref(), Some("two"));
+    assert_eq!(store.meta("model").await.unwrap().as_deref(), Some("e5 v2"));
+    // Of several that know the same, one changes it.
+    let tries = ["a", "b", "c", "d", "e", "f"].map(|value| store.swap_meta("lease", Some("two"), value));
+    let done = futures::future::join_all(tries).await;
+    assert_eq!(done.into_iter().filter(|done| *done.as_ref().unwrap()).count(), 1);
     store.ping().await.unwrap();
 }
 

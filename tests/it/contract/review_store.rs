@@ -2,9 +2,9 @@
 
 use recollect::{
     domain::{
-        Author, BlameRun, Caller, Claim, Comment, Decision, MemoryId, Mover, Op, Page, PageChange, PageId, PageMeta,
-        Passage, PrincipalKind, Proposal, ProposalId, ProposalKind, ProposalState, Record, Revision, RevisionId,
-        RiskFlag, RiskKind, Scope, Subject, Visibility,
+        Author, BlameRun, Caller, Claim, Comment, Decision, MemoryId, Mover, OntologyImport, Op, Page, PageChange,
+        PageId, PageMeta, Passage, PrincipalKind, Proposal, ProposalId, ProposalKind, ProposalState, Record, Revision,
+        RevisionId, RiskFlag, RiskKind, Scope, Subject, Updated, Visibility,
     },
     ports::{GraphStore, PageQuery, PortErrorKind, QueueQuery, ReviewStore},
 };
@@ -32,6 +32,7 @@ macro_rules! review_store_suite {
                 pages_are_found_by_what_they_point_to,
                 history_goes_back_from_the_latest,
                 queue_meets_its_conditions_oldest_first,
+                proposals_of_terms_and_updates_are_found_by_kind_and_memory,
                 queue_goes_on_after_its_last_proposal,
                 tallies_count_what_became_of_proposals,
                 change_log_tells_what_became_of_each_proposal,
@@ -135,8 +136,7 @@ fn mover(second: i64) -> Mover<'static> {
 }
 
 fn decision(second: i64) -> Decision {
-    let (by, at) = ("rita".to_owned(), at(second));
-    Decision { by, at, reason: None, note: None, edited: false, revision: None, memory: None }
+    Decision::of("rita", at(second), None)
 }
 
 pub async fn record_comes_back_as_it_was_written(store: &dyn Both) {
@@ -300,6 +300,7 @@ async fn queue(store: &dyn Both) {
         causes: Vec::new(),
         caused_by: Vec::new(),
         supersedes: Vec::new(),
+        updates: None,
     };
     for (n, proposal) in (1..).zip([flagged, of_run, held, asked, approved, rejected, quarantine]) {
         let first = Proposal { version: 1, ..proposal };
@@ -314,6 +315,38 @@ async fn asked(store: &dyn Both, query: QueueQuery) -> Vec<u64> {
         .into_iter()
         .map(|proposal| u64::try_from(proposal.created_at.as_second() - at(0).as_second()).unwrap())
         .collect()
+}
+
+/// A proposed vocabulary with its file, and an update of a memory, which is asked for by the memory that it changes.
+pub async fn proposals_of_terms_and_updates_are_found_by_kind_and_memory(store: &dyn Both) {
+    let mut terms = proposal(1, &Scope::Global, "scribe");
+    terms.subject = Subject::OntologyChange(OntologyImport {
+        vocabulary: "letters".to_owned(),
+        file: "letters.ttl".to_owned(),
+        mapping: None,
+        base: 3,
+        new: 1,
+        changed: 0,
+        removed: 0,
+    });
+    let mut update = proposal(2, &Scope::Global, "scribe");
+    update.subject = Subject::MemoryQuarantine {
+        memory: MemoryId(uuid(70)),
+        causes: Vec::new(),
+        caused_by: Vec::new(),
+        supersedes: Vec::new(),
+        updates: Some(Updated { memory: MemoryId(uuid(71)), revision: 4 }),
+    };
+    let text = "\u{feff}<http://e/a> <http://e/b> \"甲\" .\r\n";
+    let id = terms.id.0;
+    write(store, 1, vec![put(Record::Proposal(terms.clone()), Some(text), 0)]).await;
+    write(store, 2, vec![put(Record::Proposal(update), None, 0)]).await;
+    assert_eq!(store.text(id, &everything()).await.unwrap().as_deref(), Some(text), "byte for byte");
+    assert_eq!(store.records(&[id], &everything()).await.unwrap(), [Record::Proposal(terms)]);
+    let all = QueueQuery::default;
+    assert_eq!(asked(store, QueueQuery { kinds: vec![ProposalKind::OntologyChange], ..all() }).await, [1]);
+    assert_eq!(asked(store, QueueQuery { of: Some(uuid(71)), ..all() }).await, [2]);
+    assert!(asked(store, QueueQuery { of: Some(uuid(70)), ..all() }).await.is_empty());
 }
 
 pub async fn queue_meets_its_conditions_oldest_first(store: &dyn Both) {

@@ -129,6 +129,7 @@ async fn requests_and_replies_of_the_facade_are_in_the_schema_with_all_their_fie
         ("RevertRevisionInput", properties::<review::RevertRevisionRequest>()),
         ("RevertProposalInput", properties::<review::RevertProposalRequest>()),
         ("RevertRunInput", properties::<review::RevertRunRequest>()),
+        ("ImportPagesInput", properties::<review::ImportPagesRequest>()),
         ("ProposalFilter", properties::<review::ProposalsRequest>()),
         ("PageFilter", properties::<review::PagesRequest>()),
         ("SearchPagesInput", properties::<review::SearchPagesRequest>()),

@@ -95,6 +95,15 @@ impl GraphStore for FakeGraph {
         Ok(self.meta.lock().unwrap().get(key).cloned())
     }
 
+    async fn swap_meta(&self, key: &str, expected: Option<&str>, value: &str) -> Result<bool, PortError> {
+        let mut meta = self.meta.lock().unwrap();
+        let said = meta.get(key).map(String::as_str) == expected;
+        if said {
+            meta.insert(key.to_owned(), value.to_owned());
+        }
+        Ok(said)
+    }
+
     async fn set_meta(&self, key: &str, value: &str) -> Result<(), PortError> {
         self.meta.lock().unwrap().insert(key.to_owned(), value.to_owned());
         Ok(())

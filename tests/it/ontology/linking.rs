@@ -131,7 +131,7 @@ async fn links_tell_nobody_of_memories_they_may_not_see() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_warn_of_a_memory_or_refuse_it() {
+async fn rules_warn_of_a_memory_refuse_it_or_ask_a_person() {
     let rules = r#"
 [[ontology.rules]]
 name = "lessons name an outage"
@@ -140,9 +140,14 @@ concept = "http://e/outage"
 action = "refuse"
 [[ontology.rules]]
 name = "constraints have an owner"
-types = ["constraint"]
+types = ["constraint", "preference"]
 required_tags = ["owner"]
 action = "warn"
+[[ontology.rules]]
+name = "preferences name an outage"
+types = ["preference"]
+concept = "http://e/outage"
+action = "review"
 "#;
     let app = App::start_configured(rules).await;
     app.service.import_ontology(&curator(), file("outages.ttl", OUTAGES)).await.expect("imported");
@@ -159,6 +164,17 @@ action = "warn"
     assert_eq!(warned.outcome, "stored");
     assert!(warned.reason.expect("a reason").contains("the tag \"owner\" is missing"));
     assert_eq!(ask("fact", "Anything goes.").await.reason, None);
+    assert_eq!(ask("preference", "Tell me of webhook timeouts at once.").await.outcome, "stored");
+    let waits = ask("preference", "Tell me of the weather.").await;
+    assert_eq!(waits.outcome, "quarantined");
+    let reviewer = crate::support::desk::reviewer("rita");
+    let proposal = app.service.proposal(&reviewer, &waits.review_id.expect("a proposal")).await.expect("read");
+    let proposal = proposal.expect("it is there");
+    let [flag] = &proposal.risk_flags[..] else { panic!("{:?}", proposal.risk_flags) };
+    assert_eq!((proposal.kind.as_str(), flag.kind.as_str()), ("memory_quarantine", "broken_rule"));
+    assert!(flag.detail.contains("preferences name an outage") && flag.detail.contains("owner"), "{flag:?}");
+    let yes = crate::support::desk::yes(&proposal);
+    assert_eq!(app.service.approve_proposal(&reviewer, yes).await.expect("decided").outcome, "approved");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ mod flows;
 mod killed;
 mod linking;
 mod named;
+mod proposed;
 mod suites;
 
 use std::path::PathBuf;

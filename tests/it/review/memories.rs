@@ -146,6 +146,57 @@ async fn words_of_the_settings_put_a_memory_into_quarantine() {
 }
 
 #[tokio::test]
+async fn words_of_the_settings_hold_an_update_back_while_the_memory_says_what_it_said() {
+    let desk = Desk::open_with("[write]\nquarantine = ['Vault Code']\n").await;
+    let (scribe, rita) = (agent("scribe"), reviewer("rita"));
+    let id = desk.service.store(&scribe, says("the door is green")).await.unwrap().id.unwrap();
+    let update =
+        |content: &str| UpdateRequest { id: id.clone(), content: Some(content.to_owned()), ..Default::default() };
+    let change = async |content: &str| desk.service.update(&scribe, update(content)).await.unwrap();
+    let held = change("the vault code is on the green door").await;
+    assert_eq!(
+        (held.memory.content.as_str(), held.memory.revision, held.memory.status.as_str()),
+        ("the door is green", 1, "active")
+    );
+    let review = held.review_id.expect("it waits");
+    assert_eq!(change("the vault code is on the green door").await.review_id.as_ref(), Some(&review), "asked once");
+    assert_eq!(recalled(&desk, &scribe, "vault code").await.first(), Some(&id), "by the words it has");
+    let read = desk.proposal(&rita, &review).await;
+    assert_eq!((read.kind.as_str(), read.memory_ids.get(1)), ("memory_quarantine", Some(&id)));
+    assert_eq!(read.current.as_deref(), Some("the door is green"));
+    assert!(read.diff.as_ref().unwrap().unified().contains("+the vault code is on the green door"));
+    // Titles count too; a rating alone needs nobody.
+    let title = UpdateRequest { id: id.clone(), title: Some("VAULT CODE".to_owned()), ..Default::default() };
+    let second = desk.service.update(&scribe, title).await.unwrap().review_id.expect("it waits");
+    assert_eq!(desk.proposal(&rita, &review).await.state, "superseded", "the later wish takes its place");
+    let rated = UpdateRequest { id: id.clone(), importance: Some(0.9), ..Default::default() };
+    assert_eq!(desk.service.update(&scribe, rated).await.unwrap().review_id, None);
+    // It was written on a revision that is no more.
+    let read = desk.proposal(&rita, &second).await;
+    assert_eq!(refused(desk.service.approve_proposal(&rita, yes(&read)).await), of(ErrorCode::Conflict, "id"));
+    desk.service.reject_proposal(&rita, rejection(&second, "no")).await.unwrap();
+    assert_eq!(memory(&desk, &scribe, &id).await.title, None);
+    // Agreed to, it goes where it belongs; taken back, the memory says what it said.
+    let third = change("the vault code is on the green door").await.review_id.expect("it waits");
+    assert_eq!(desk.approve(&rita, &third).await.proposal.decision.unwrap().memory_id.as_ref(), Some(&id));
+    let now = memory(&desk, &scribe, &id).await;
+    assert_eq!((now.content.as_str(), now.revision, now.importance), ("the vault code is on the green door", 3, 0.9));
+    assert_eq!(desk.service.undo_decision(&rita, &third).await.unwrap().outcome, "reverted");
+    let back = memory(&desk, &scribe, &id).await;
+    assert_eq!((back.content.as_str(), back.revision, back.importance), ("the door is green", 4, 0.9));
+    let line = |content: &str| format!("{{\"external_id\": \"door\", \"content\": \"{content}\"}}");
+    let import = async |content: &str| desk.service.import(&scribe, &line(content), |_| {}).await.unwrap();
+    assert_eq!(import("the door is red").await.stored, 1);
+    let imported = import("the vault code is red").await;
+    assert_eq!((imported.updated, imported.errors.len()), (1, 0));
+    assert!(recalled(&desk, &scribe, "door red").await.len() > 1);
+    let open = recollect::review::ProposalsRequest::default();
+    assert_eq!(desk.service.proposals_total(&rita, &open).await.unwrap(), 1, "the line waits");
+    let report = desk.service.doctor(&Caller::operator("admin"), false).await.unwrap();
+    assert!(report.ok(), "{report:?}");
+}
+
+#[tokio::test]
 async fn same_memory_that_came_meanwhile_stays_the_one() {
     let desk = Desk::open().await;
     let (scribe, rita) = (agent("scribe"), reviewer("rita"));

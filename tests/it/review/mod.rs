@@ -1,5 +1,6 @@
 //! The review queue and the wiki, through the façade.
 
+mod choices;
 mod edits;
 mod flows;
 mod folder;

@@ -212,6 +212,10 @@ impl GraphStore for Away {
         self.here("set_meta")?;
         self.graph.set_meta(key, value).await
     }
+    async fn swap_meta(&self, key: &str, expected: Option<&str>, value: &str) -> Result<bool, PortError> {
+        self.here("swap_meta")?;
+        self.graph.swap_meta(key, expected, value).await
+    }
     async fn half_links(&self, repair: bool) -> Result<usize, PortError> {
         self.here("half_links")?;
         self.graph.half_links(repair).await
