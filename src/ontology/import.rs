@@ -184,7 +184,7 @@ pub struct Comparison {
     pub reply: ImportReply,
     /// Number of the version in force.
     pub current: u64,
-    /// Hash of the file and of what is stored: if either moves, it is another one.
+    /// Hash of the file, its mapping and what is stored: if one moves, it is another one.
     pub hash: String,
     source: String,
     source_hash: String,
@@ -283,8 +283,8 @@ pub async fn stage(
     proposed: Option<&Proposal>,
 ) -> Result<Switch, Error> {
     audited(ctx, caller, "import_ontology").await?;
-    let Comparison { reply, source, source_hash, plan, .. } = compared;
-    let staging = ctx.store.begin(&reply.vocabulary, &source_hash).await?;
+    let Comparison { reply, hash, source, source_hash, plan, .. } = compared;
+    let staging = ctx.store.begin(&reply.vocabulary, &hash).await?;
     let total = plan.put.len();
     let mut done = 0;
     for batch in plan.put.chunks(BATCH) {

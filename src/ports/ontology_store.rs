@@ -71,7 +71,7 @@ pub trait OntologyStore: Send + Sync {
 
     /// The hash of each term of a vocabulary, by IRI.
     async fn hashes(&self, vocabulary: &str) -> Result<BTreeMap<String, [u8; 32]>, PortError>;
-    /// Prepares the next version. What an earlier preparation of the same vocabulary and file left is kept and told; what one
+    /// Prepares the next version. What an earlier preparation of the same vocabulary and source left is kept and told; what one
     /// of another left is dropped. One version is prepared at a time: the caller sees to it within a process, an adapter that
     /// several processes share answers `Conflict` while another prepares one of something else.
     async fn begin(&self, vocabulary: &str, source_hash: &str) -> Result<Staging, PortError>;
