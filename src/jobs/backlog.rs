@@ -28,6 +28,8 @@ use crate::{
 
 /// Entries written together.
 const BATCH: usize = 64;
+/// Longest wait of a write for the end of those before it.
+const ENDING: Duration = Duration::from_secs(1);
 /// Longest wait for the store to say that it is there.
 const PING: Duration = Duration::from_secs(5);
 
@@ -77,6 +79,8 @@ pub struct Backlog {
     known: RwLock<Known>,
     turn: Mutex<()>,
     passing: Mutex<()>,
+    /// Held while the last entries are written.
+    ending: Mutex<()>,
     wake: Notify,
 }
 
@@ -105,6 +109,7 @@ impl Backlog {
             known: RwLock::default(),
             turn: Mutex::default(),
             passing: Mutex::default(),
+            ending: Mutex::default(),
             wake: Notify::new(),
         };
         backlog.read_again().await?;
@@ -114,6 +119,16 @@ impl Backlog {
     /// Whether anything waits. Then further writes must wait behind it.
     pub fn any(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// [`Self::any`], told after the last entries if those are being written now: writes that kept coming behind them would
+    /// never see an end.
+    pub async fn any_to_wait_behind(&self) -> bool {
+        if self.any() {
+            // As long as it lasts or a moment; what is then true is told either way.
+            drop(tokio::time::timeout(ENDING, self.ending.lock()).await);
+        }
+        self.any()
     }
 
     /// Whether a memory waits to be written.
@@ -159,8 +174,13 @@ impl Backlog {
     pub async fn catch_up(&self, replay: &dyn Replay) -> Result<usize, PortError> {
         let _one = self.passing.lock().await;
         let mut written = 0;
+        let mut ending = None;
         loop {
             let batch = self.journal.pending(BATCH).await?;
+            // Only of a store that is there: nobody is to wait for one that hangs.
+            if written > 0 && batch.len() < BATCH && ending.is_none() {
+                ending = Some(self.ending.lock().await);
+            }
             if batch.is_empty() {
                 if self.any() {
                     self.read_again().await?;

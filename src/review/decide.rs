@@ -55,7 +55,7 @@ async fn approve_once(
     }
     if let Subject::OntologyChange(import) = &proposal.subject {
         let import = import.clone();
-        return terms::approve(ctx, caller, proposal, &import, request, at).await;
+        return Box::pin(terms::approve(ctx, caller, proposal, &import, request, at)).await;
     }
     let (approved, operation) = memory::approve(ctx, caller, proposal, request, at).await?;
     reply(ctx, "approved", &approved, None, operation).await

@@ -156,7 +156,7 @@ async fn proposal_once(
         return reply(ctx, "reverted", &reverted, Some(number), operation).await;
     }
     if let Subject::OntologyChange(_) = &proposal.subject {
-        return terms::revert(ctx, caller, proposal, reason, at).await;
+        return Box::pin(terms::revert(ctx, caller, proposal, reason, at)).await;
     }
     let turn = ctx.write.turn().await;
     let mut ops = memory::taken_back(ctx, &proposal, at).await?;

@@ -42,7 +42,7 @@ pub async fn propose_import(
     if !caller.may(Right::WikiPropose) {
         input::require(caller, Right::OntologyImport)?;
     }
-    undisturbed!(ctx.write, propose_once(ctx, caller, &request))
+    undisturbed!(ctx.write, Box::pin(propose_once(ctx, caller, &request)))
 }
 
 async fn propose_once(ctx: &ReviewContext<'_>, caller: &Caller, request: &ImportRequest) -> Result<ImportReply, Error> {

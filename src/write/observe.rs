@@ -61,7 +61,7 @@ pub(super) struct Lesson {
 pub async fn observe(ctx: &WriteContext, caller: &Caller, request: ObserveRequest) -> Result<ObserveReply, Error> {
     input::require(caller, Right::MemoryWrite)?;
     let asked = checked(ctx, caller, request)?;
-    if let Some(backlog) = queue::behind(ctx) {
+    if let Some(backlog) = queue::behind(ctx).await {
         return queue::observe(ctx, backlog, caller, &asked).await;
     }
     let live = undisturbed!(ctx, write(ctx, caller, &asked));

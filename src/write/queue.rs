@@ -33,8 +33,9 @@ const WAITS: &str =
     "the graph store is away; it is written when the store is back, or refreshes what says the same by then";
 
 /// The journal, if earlier writes wait in it: then later ones wait behind them.
-pub(super) fn behind(ctx: &WriteContext) -> Option<&Backlog> {
-    ctx.backlog.as_deref().filter(|backlog| backlog.any())
+pub(super) async fn behind(ctx: &WriteContext) -> Option<&Backlog> {
+    let backlog = ctx.backlog.as_deref()?;
+    backlog.any_to_wait_behind().await.then_some(backlog)
 }
 
 /// The journal, if a write failed because the graph store is away.

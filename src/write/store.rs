@@ -112,7 +112,7 @@ pub(super) async fn commit(
             },
         });
     }
-    let stored = match queue::behind(ctx) {
+    let stored = match queue::behind(ctx).await {
         Some(backlog) => queue::store(ctx, backlog, caller, &asked).await?,
         None => {
             let live = undisturbed!(ctx, write(ctx, caller, &asked));

@@ -89,7 +89,8 @@ impl Connection {
     pub(super) async fn write<W: Work>(&self, work: &W) -> Result<W::Done, Neo4jError> {
         let mut tries = Tries::within(self.settings.timeout);
         loop {
-            match tries.in_time(self.write_once(work)).await {
+            // Boxed: what drives a connection is large, and callers lie deep.
+            match tries.in_time(Box::pin(self.write_once(work))).await {
                 Ok(done) => return Ok(done),
                 Err(error) => tries.again(self.explain(error)).await?,
             }
