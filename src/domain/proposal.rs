@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Caller, MemoryId, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, RevisionId, Scope, UnknownName,
-    memory::names,
+    Caller, MemoryId, Op, PageChange, PageId, PageMeta, PrincipalKind, ProposalId, Record, RevisionId, Scope,
+    UnknownName, memory::names,
 };
 
 names! {
@@ -57,6 +57,11 @@ impl ProposalState {
     /// Whether a decision is still to come.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::ChangesRequested | Self::Conflicted)
+    }
+
+    /// The states in which a decision is still to come.
+    pub fn open() -> Vec<Self> {
+        Self::ALL.iter().copied().filter(|state| state.is_open()).collect()
     }
 }
 
@@ -479,6 +484,11 @@ impl Proposal {
             return Err(InvalidTransition { from: self.state, to: ProposalState::Pending });
         }
         Ok(Self { claim: Some(claim), ..self }.changed(now))
+    }
+
+    /// The operation that writes it in place of the version it was made from, 0 for a new one.
+    pub fn put(self, expected_version: u64) -> Op {
+        Op::PutRecord { record: Box::new(Record::Proposal(self)), text: None, expected_version }
     }
 
     /// Held by nobody.

@@ -7,7 +7,7 @@ use super::{
     ReviewContext, ReviewItem, ReviewProposalsRequest,
     access::{conflict, decidable, no_way},
     candidate::{Candidate, Joined, State, candidate},
-    land::{self, Origin, Target, commit, land, moved, prepare},
+    land::{self, Origin, Target, commit, land, prepare},
     memory,
     propose::{self, NOTE_BYTES, put, stale},
     record::{clashes, listed},
@@ -164,7 +164,7 @@ async fn approve_edit(
     let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
     let approved = noted.approved(decision, mover).map_err(no_way)?;
     let approved = Proposal { version: version + 1, ..approved };
-    let more = vec![moved(approved.clone(), version)];
+    let more = vec![approved.clone().put(version)];
     let operation = land(ctx, caller, "approve_proposal", comment, landing, more).await?;
     reply(ctx, "approved", &approved, Some(revision), operation).await
 }
@@ -289,7 +289,7 @@ async fn reject_once(
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why: Some(&why) };
     let rejected = proposal.rejected(decision, mover).map_err(no_way)?;
-    ops.push(moved(rejected.clone(), version));
+    ops.push(rejected.clone().put(version));
     let turn = ctx.write.turn().await;
     ops.extend(write::new_ops(ctx.write, ready, at).await?);
     let operation = commit(ctx, caller, turn, "reject_proposal", Some(why), at, ops).await?;
@@ -338,7 +338,7 @@ async fn request_once(
         asked = asked.commented(Comment { by: caller.principal.clone(), at, text: text.clone(), line: *line });
     }
     let asked = Proposal { version: version + 1, ..asked };
-    let (why, ops) = (Some(note.to_owned()), vec![moved(asked.clone(), version)]);
+    let (why, ops) = (Some(note.to_owned()), vec![asked.clone().put(version)]);
     let operation = land::write(ctx, caller, "request_changes", why, at, ops).await?;
     reply(ctx, "changes_requested", &asked, None, operation).await
 }
@@ -444,8 +444,7 @@ pub async fn expire_proposals(ctx: &ReviewContext<'_>, caller: &Caller) -> Resul
     input::require(caller, Right::Admin)?;
     let now = ctx.write.clock.now();
     let Ok(before) = now.checked_sub(ctx.settings.expiry()) else { return Ok(0) };
-    let states: Vec<ProposalState> = ProposalState::ALL.iter().copied().filter(|state| state.is_open()).collect();
-    let query = QueueQuery { states, ..QueueQuery::default() };
+    let query = QueueQuery { states: ProposalState::open(), ..QueueQuery::default() };
     let everything = Visibility::system("proposals of all expire alike");
     let mut expired = 0;
     let mut after = None;
@@ -473,7 +472,7 @@ async fn expire_once(ctx: &ReviewContext<'_>, caller: &Caller, proposal: Proposa
     let mut ops = memory::put_aside(ctx, &proposal, at).await?;
     let mover = Mover { by: &caller.principal, at, why: Some("nobody decided in time") };
     let expired = proposal.expired(mover).map_err(no_way)?;
-    ops.push(moved(expired, version));
+    ops.push(expired.put(version));
     land::write(ctx, caller, "expire_proposals", None, at, ops).await.map(drop)
 }
 

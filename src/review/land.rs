@@ -16,7 +16,7 @@ use super::{
 use crate::{
     domain::{
         Caller, ChangeSet, Kind, Language, Memory, MemoryId, MemoryType, Op, Page, PageChange, PageId, Passage,
-        PrincipalKind, Proposal, ProposalId, Record, Revision, RevisionId, Scope, Source, Status, Visibility,
+        PrincipalKind, ProposalId, Record, Revision, RevisionId, Scope, Source, Status, Visibility,
     },
     error::Error,
     wiki::{Part, blame_first, blame_next, citations, links, parts},
@@ -316,9 +316,4 @@ pub(super) async fn commit(
     let operation = change.id.to_string();
     write::commit(ctx.write, turn, vec![change]).await?;
     Ok(operation)
-}
-
-/// The operation that writes a moved proposal in place of the version it was made from.
-pub(super) fn moved(proposal: Proposal, expected_version: u64) -> Op {
-    Op::PutRecord { record: Box::new(Record::Proposal(proposal)), text: None, expected_version }
 }

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use super::{
     ApproveProposalRequest, ReviewContext,
     access::{conflict, no_way},
-    land::moved,
     terms,
 };
 use crate::{
@@ -140,7 +139,7 @@ pub(super) async fn approve(
         }
     };
     let (approved, version) = approved;
-    ops.push(moved(approved.clone(), version));
+    ops.push(approved.clone().put(version));
     let written = write::change(ctx.write, caller, "approve_proposal", at, ops);
     let written = ChangeSet { id: change, reason: comment, ..written };
     write::commit(ctx.write, turn, vec![written]).await?;

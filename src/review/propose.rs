@@ -100,7 +100,7 @@ async fn replaced(
     let (version, why) = (old.version, format!("replaced by {by}"));
     let mover = Mover { by: &caller.principal, at, why: Some(&why) };
     let old = old.superseded(mover).map_err(|error| conflict("replaces", format!("replaces: {error}")))?;
-    Ok(vec![land::moved(old, version)])
+    Ok(vec![old.put(version)])
 }
 
 struct Edit {
@@ -287,8 +287,7 @@ pub async fn propose_decision(
     }
     let opened = Proposal::open(id, subject, &scope, Author::of(caller), hash, at);
     let opened = Proposal { run, rationale, evidence, ..opened };
-    let record = Box::new(Record::Proposal(opened.clone()));
-    ops.push(Op::PutRecord { record, text: None, expected_version: 0 });
+    ops.push(opened.clone().put(0));
     land::write(ctx, caller, "propose_decision", None, at, ops).await?;
     full(ctx, caller, &opened).await
 }
@@ -309,7 +308,7 @@ pub(super) async fn put(
     expected_version: u64,
     at: Timestamp,
 ) -> Result<(Proposal, String), Error> {
-    let ops = vec![land::moved(proposal.clone(), expected_version)];
+    let ops = vec![proposal.clone().put(expected_version)];
     let operation = land::write(ctx, caller, use_case, None, at, ops).await?;
     Ok((proposal, operation))
 }

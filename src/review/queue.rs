@@ -85,7 +85,7 @@ pub(super) async fn query(
 ) -> Result<Option<QueueQuery>, Error> {
     let mut states = input::names("states", &request.states)?;
     if states.is_empty() {
-        states = ProposalState::ALL.iter().copied().filter(|state| state.is_open()).collect();
+        states = ProposalState::open();
     }
     let asked = request.author.as_deref();
     let author = match (author_seen(caller), asked) {

@@ -8,7 +8,7 @@ use super::{
     access::{conflict, no_way, page_named, proposal as seen},
     candidate::{State, found, join_meta, revision_state, text_of},
     decide::{outcome_of, reply},
-    land::{Landing, Origin, Target, commit, land, moved, prepare},
+    land::{Landing, Origin, Target, commit, land, prepare},
     memory,
     propose::{NOTE_BYTES, stale},
     record::{clashes, revision as record_of},
@@ -122,7 +122,7 @@ pub(super) fn taken_back(
     let version = proposal.version;
     let mover = Mover { by: &caller.principal, at, why };
     let reverted = proposal.reverted(mover).map_err(no_way)?;
-    Ok((reverted.clone(), moved(reverted, version)))
+    Ok((reverted.clone(), reverted.put(version)))
 }
 
 /// Takes back what a proposal made live.

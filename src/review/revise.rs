@@ -176,7 +176,7 @@ async fn withdraw_once(
     let mut ops = memory::put_aside(ctx, &proposal, at).await?;
     let mover = Mover { by: &caller.principal, at, why: why.as_deref() };
     let withdrawn = proposal.withdrawn(mover).map_err(no_way)?;
-    ops.push(land::moved(withdrawn.clone(), version));
+    ops.push(withdrawn.clone().put(version));
     land::write(ctx, caller, "withdraw_proposal", why, at, ops).await?;
     full(ctx, caller, &withdrawn).await
 }

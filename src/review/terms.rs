@@ -11,7 +11,7 @@ use super::{
     access::{conflict, no_way},
     candidate::text_of,
     decide::{nothing_left, reply},
-    land::{self, moved},
+    land,
     propose::{NAME_BYTES, NOTE_BYTES},
     record::{off_thread, risks},
     revert::taken_back,
@@ -63,7 +63,7 @@ async fn propose_once(ctx: &ReviewContext<'_>, caller: &Caller, request: &Import
         let (version, why) = (open.version, format!("replaced by {id}"));
         let mover = Mover { by: &caller.principal, at, why: Some(&why) };
         let old = open.superseded(mover).map_err(|error| conflict("vocabulary", format!("vocabulary: {error}")))?;
-        ops.push(moved(old, version));
+        ops.push(old.put(version));
     }
     let reply = &compared.reply;
     let import = OntologyImport {
@@ -96,7 +96,7 @@ fn answered(reply: ImportReply, proposal: &Proposal) -> ImportReply {
 /// The caller's open proposals of a vocabulary.
 async fn open_of(ctx: &ReviewContext<'_>, caller: &Caller, vocabulary: &str) -> Result<Vec<Proposal>, Error> {
     let query = QueueQuery {
-        states: ProposalState::ALL.iter().copied().filter(|state| state.is_open()).collect(),
+        states: ProposalState::open(),
         kinds: vec![ProposalKind::OntologyChange],
         author: Some(caller.principal.clone()),
         ..QueueQuery::default()
@@ -254,7 +254,7 @@ async fn noted(
     let decision = Decision { version: Some(version), ..Decision::of(&caller.principal, at, comment.clone()) };
     let mover = Mover { by: &caller.principal, at, why: comment.as_deref() };
     let approved = proposal.approved(decision, mover).map_err(no_way)?;
-    let ops = vec![moved(approved.clone(), stored)];
+    let ops = vec![approved.clone().put(stored)];
     let operation = land::commit(ctx, caller, turn, "approve_proposal", comment, at, ops).await?;
     reply(ctx, "approved", &approved, Some(version), operation).await
 }

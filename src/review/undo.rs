@@ -4,7 +4,7 @@ use super::{
     DecisionReply, RevertProposalRequest, ReviewContext,
     access::{conflict, no_way, proposal as seen},
     decide::reply,
-    land::{moved, write},
+    land::write,
     memory,
     revert::revert_proposal,
 };
@@ -59,7 +59,7 @@ async fn reopen_once(ctx: &ReviewContext<'_>, caller: &Caller, id: &str) -> Resu
     }
     let mover = Mover { by: &caller.principal, at, why: Some("taken back at once") };
     let reopened = proposal.reopened(mover).map_err(no_way)?;
-    ops.push(moved(reopened.clone(), version));
+    ops.push(reopened.clone().put(version));
     let operation = write(ctx, caller, "undo_decision", None, at, ops).await?;
     reply(ctx, "reopened", &reopened, None, operation).await
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     domain::{
         AsOf, Author, Caller, ChangeId, ChangeSet, Edge, EdgeKind, Forgetting, Memory, MemoryId, Mover, NamedVector,
-        Op, PrincipalKind, Proposal, ProposalId, ProposalState, Record, Right, Status, Subject, Updated, Visibility,
+        Op, PrincipalKind, Proposal, ProposalId, ProposalState, Right, Status, Subject, Updated, Visibility,
     },
     error::{Error, ErrorCode},
     input, ontology,
@@ -148,7 +148,7 @@ pub(super) async fn waiting_ops(
     let Review { why, author, flags } = review;
     let visibility = Visibility::system("whether the same update waits already");
     let query = QueueQuery {
-        states: ProposalState::ALL.iter().copied().filter(|state| state.is_open()).collect(),
+        states: ProposalState::open(),
         of: Some(old.id.0),
         author: Some(author.name.clone()),
         ..QueueQuery::default()
@@ -165,7 +165,7 @@ pub(super) async fn waiting_ops(
         let mover = Mover { by: &author.name, at, why: Some(&why) };
         let gone = open.superseded(mover).expect("an open proposal can be replaced");
         ops.extend(waiting.map(|waiting| kept_out(waiting, at)));
-        ops.push(Op::PutRecord { record: Box::new(Record::Proposal(gone)), text: None, expected_version: version });
+        ops.push(gone.put(version));
     }
     let waiting = Memory {
         id: MemoryId(ctx.clock.next_id()),
@@ -195,7 +195,7 @@ pub(super) async fn waiting_ops(
     let opened = Proposal::open(id, subject, &old.scope, author, waiting.content_hash.clone(), at);
     let opened = Proposal { rationale: Some(why), flags, ..opened };
     ops.push(Op::PutMemory { memory: Box::new(waiting), expected_revision: 0, vectors: Vec::new() });
-    ops.push(Op::PutRecord { record: Box::new(Record::Proposal(opened)), text: None, expected_version: 0 });
+    ops.push(opened.put(0));
     Ok((ops, id))
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::domain::{
     ChangeId, ChangeSet, Concept, ConceptKey, Edge, EdgeKind, Idempotency, Memory, MemoryId, NamedVector, Op, Outcome,
-    Proposal, ProposalId, Record, Scope, Status, Subject,
+    Proposal, ProposalId, Scope, Status, Subject,
 };
 use crate::ontology::{ConceptLink, link_ops};
 use crate::text::Mention;
@@ -162,7 +162,7 @@ fn quarantined(
         let (from, to, scope) = (id.0, before.0, scope.clone());
         Op::PutEdge(Edge { from, to, kind: *kind, weight: 1.0, reason: None, scope, recorded_at: at })
     }));
-    ops.push(Op::PutRecord { record: Box::new(Record::Proposal(opened)), text: None, expected_version: 0 });
+    ops.push(opened.put(0));
     let reply = StoreReply {
         id: Some(id.to_string()),
         outcome: Outcome::Quarantined.name().to_owned(),
